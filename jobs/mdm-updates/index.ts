@@ -54,7 +54,7 @@ export function startMdmUpdates(options: MdmUpdatesOptions, url: string): MdmUpd
   const engine = new Engine({ url: config['conductor.url'], timeoutMs, connections: concurrency });
   const call: SendRequest = (request) => engine.request(request);
   const presence = new IndexPresence(call);
-  const source = recordsOf(redis, config);
+  const source = recordsOf({ redis, config, metrics, log });
   const updates = new Counter({
     name: 'router_mdm_updates_total',
     help: "Messages of MDM's update queue: started, rejected (dead-lettered), returned (when the router stopped)",

@@ -1,10 +1,12 @@
 // Deletes ended executions in bounded batches, oldest first. It keeps no state, so it can be interrupted and restarted.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { callerOf, mayBeOf } from '#lib/conductor/executions/caller.ts';
+import { callerOf, mayBeOf, mayBeOfOtherRoute } from '#lib/conductor/executions/caller.ts';
 import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { ExecutionQuery } from '#lib/conductor/executions/execution-index.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { PruneRule } from './rules.ts';
 
 /** Dependencies and limits of one rule's deletion. */
@@ -133,33 +135,44 @@ async function checkRows(
   rule: PruneRule,
   api: ExecutionApi,
 ): Promise<{ deletable: string[]; missing: string[] }> {
-  const states = await Promise.all(rows.map(async (row) => (mayMatch(row, rule) ? readState(row, rule, api) : 'keep')));
+  const decisions = await Promise.all(rows.map(async (row) => (mayMatch(row, rule) ? decide(row, rule, api) : 'keep')));
   const idsIn = (wanted: string) =>
-    rows.filter((_, index) => states[index] === wanted).map(({ workflowId }) => workflowId);
+    rows.filter((_, index) => decisions[index] === wanted).map(({ workflowId }) => workflowId);
   return { deletable: idsIn('delete'), missing: idsIn('missing') };
 }
 
-function mayMatch({ workflowType, input }: ExecutionSummary, { workflow, route }: PruneRule): boolean {
-  return (
-    (workflow === undefined || workflowType === workflow) &&
-    mayBeOf(input, { ...(route === undefined ? {} : { route }) })
-  );
+function mayMatch({ workflowType, input }: ExecutionSummary, { workflow, route, exceptRoutes }: PruneRule): boolean {
+  if (workflow !== undefined && workflowType !== workflow) return false;
+  if (exceptRoutes !== undefined) return mayBeOfOtherRoute(input, exceptRoutes);
+  return mayBeOf(input, { ...(route === undefined ? {} : { route }) });
 }
 
-async function readState(
+async function decide(
   row: ExecutionSummary,
   rule: PruneRule,
   api: ExecutionApi,
 ): Promise<'delete' | 'missing' | 'keep'> {
-  const { route, exceptRoutes = [], statuses } = rule;
-  if (route === undefined && !exceptRoutes.some((name) => mayBeOf(row.input, { route: name }))) {
-    const state = await api.readState(row.workflowId);
-    if (state === null) return 'missing';
-    return statuses.includes(state) ? 'delete' : 'keep';
-  }
-  const execution = await api.readWhole(row.workflowId, { includeTasks: false });
+  const execution = await read(row, rule, api);
   if (execution === null) return 'missing';
+  if (execution.isSelected && rule.statuses.includes(execution.status)) return 'delete';
+  // The execution has ended again after a retry: with its new end in the index, the rule for that state finds it.
+  if (hasEnded(execution)) await api.recordEnd(row.workflowId, execution.status);
+  return 'keep';
+}
+
+/** Reads the state of an execution, and whether it is one of the rule's routes; null when it does not exist. */
+async function read(
+  { workflowId, input }: ExecutionSummary,
+  { route, exceptRoutes = [] }: PruneRule,
+  api: ExecutionApi,
+): Promise<{ status: WorkflowStatus; isSelected: boolean } | null> {
+  if (route === undefined && !exceptRoutes.some((name) => mayBeOf(input, { route: name }))) {
+    const status = await api.readState(workflowId);
+    return status && { status, isSelected: true };
+  }
+  const execution = await api.readWhole(workflowId, { includeTasks: false });
+  if (execution === null) return null;
   const { route: actual } = callerOf(execution.input);
   const isSelected = route === undefined ? actual === undefined || !exceptRoutes.includes(actual) : actual === route;
-  return isSelected && statuses.includes(execution.status) ? 'delete' : 'keep';
+  return { status: execution.status, isSelected };
 }

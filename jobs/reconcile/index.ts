@@ -78,7 +78,7 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
   // Stopping aborts the current round. Any router can repeat it, so a graceful end has no value.
   const stopping = new AbortController();
   const call: SendRequest = (request) => engine.request({ ...request, signal: stopping.signal });
-  const api = createExecutionApi({ call, ...recordsOf(redis, config) });
+  const api = createExecutionApi({ call, ...recordsOf({ redis, config, metrics, log }) });
   const metadata = new MetadataApi(call);
   const readQueueSizes = () => metadata.readQueueSizes();
   const reconciler = startReconciler({

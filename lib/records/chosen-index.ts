@@ -9,6 +9,7 @@ import type { Config } from '#lib/config/schema.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import { ExecutionRecords } from './execution-records.ts';
 import { RecordedIndex } from './recorded-index.ts';
+import { createDropReport, type DropReportOptions } from './report-dropped.ts';
 
 const dayMs = 86_400_000;
 
@@ -37,32 +38,30 @@ export function createExecutionApi(sources: IndexSources): ExecutionApi {
   });
 }
 
-/**
- * Returns the records of a router for {@link createExecutionApi}; none without Redis.
- * @param onDropped called for each record that is dropped because of `records.max`
- */
-export function recordsOf(
-  redis: Redis | undefined,
-  config: Config,
-  onDropped?: () => void,
-): Pick<IndexSources, 'records' | 'whenReady'> {
+/** Dependencies of {@link recordsOf}. */
+export interface RecordSources extends DropReportOptions {
+  readonly redis: Redis | undefined;
+  readonly config: Config;
+}
+
+/** Returns the records of a router for {@link createExecutionApi}; none without Redis. Dropped ones are reported. */
+export function recordsOf({ redis, config, ...report }: RecordSources): Pick<IndexSources, 'records' | 'whenReady'> {
   if (redis === undefined) return { records: undefined };
-  return { records: createRecords(redis, config, onDropped), whenReady: () => redis.firstAttempt };
+  return { records: createRecords(redis, config, createDropReport(report)), whenReady: () => redis.firstAttempt };
 }
 
 /**
  * Returns the records in Redis with the limits of the configuration.
- * @param onDropped as for {@link recordsOf}
+ * @param onDropped called for each record that is dropped because of `records.max`
  */
 export function createRecords(redis: Redis, config: Config, onDropped?: () => void): ExecutionRecords {
   const keptDays = Object.entries(config).flatMap(([key, days]) =>
     /^prune\..*days$/i.test(key) && typeof days === 'number' ? [days] : [],
   );
-  const maxRecords = config['records.max'];
   return new ExecutionRecords(redis, {
     keyPrefix: config['records.keyPrefix'],
-    ...(maxRecords === undefined ? {} : { maxRecords }),
-    ...(onDropped === undefined ? {} : { onDropped }),
+    maxRecords: config['records.max'],
+    onDropped,
     // No execution is kept longer. One more day, because the prune job runs once a day.
     correlationTtlMs: (Math.max(...keptDays) + 1) * dayMs,
   });

@@ -69,9 +69,9 @@ export interface RecordRange {
 export interface RecordOptions {
   readonly keyPrefix: string;
   /** Largest number of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped. */
-  readonly maxRecords?: number;
+  readonly maxRecords?: number | undefined;
   /** Called for each record that is dropped. */
-  readonly onDropped?: () => void;
+  readonly onDropped?: (() => void) | undefined;
   /** How long executions are found by correlation id, in milliseconds. */
   readonly correlationTtlMs: number;
 }

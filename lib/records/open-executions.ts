@@ -5,6 +5,7 @@ import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createExecutionApi, createRecords } from './chosen-index.ts';
+import { createDropReport } from './report-dropped.ts';
 
 /** An open execution API. */
 export interface OpenExecutions {
@@ -26,7 +27,7 @@ export async function openExecutions(call: SendRequest, config: Config, log: Log
     redis.start();
     return redis.firstAttempt;
   };
-  const records = createRecords(redis, config);
+  const records = createRecords(redis, config, createDropReport({ log }));
   return {
     api: createExecutionApi({ call, records, whenReady: () => (connected ??= connect()) }),
     close: () => redis.stop(),

@@ -13,10 +13,16 @@ import type {
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
+import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
-import { type ExecutionRecords, type RecordedExecution, recordsUnavailable } from './execution-records.ts';
+import {
+  type ExecutionRecords,
+  type RecordedExecution,
+  type RecordRange,
+  recordsUnavailable,
+} from './execution-records.ts';
 import { RunningExecutions } from './running-executions.ts';
-import { compareByStart, mayMatch, rangeOf, setOf, summaryOf, toSummary } from './rows.ts';
+import { compareByStart, mayMatch, rangeOf, setOf, summaryOf, timeOf, toSummary } from './rows.ts';
 
 /** Records read in one command. */
 const chunkSize = 500;
@@ -71,11 +77,18 @@ export class RecordedIndex implements ExecutionIndex {
   ): Promise<WholeExecution[]> {
     return this.#withRecords(async () => {
       // A start whose response was lost: until a worker polls its task, only the engine knows its execution.
-      const { hasStart } = await this.#records.correlated([correlationId]);
-      if (hasStart) await this.#running.record([name]);
-      const found = await this.#withCorrelation([correlationId], { includeTasks });
-      return found.filter(({ workflowName }) => workflowName === name);
+      let found = await this.#records.correlated([correlationId]);
+      if (found.hasStart) {
+        await this.#running.record([name]);
+        found = await this.#records.correlated([correlationId]);
+      }
+      const executions = await this.#readAll(found.executionIds, { includeTasks });
+      return executions.filter(({ workflowName }) => workflowName === name);
     });
+  }
+
+  recordEnd(executionId: string, status: WorkflowStatus): Promise<void> {
+    return this.#withRecords(() => this.#records.putEnd(executionId, status));
   }
 
   forget(executionIds: readonly string[]): Promise<void> {
@@ -83,7 +96,8 @@ export class RecordedIndex implements ExecutionIndex {
   }
 
   async #searchCorrelated(correlationIds: readonly string[], { offset, size }: Page): Promise<Rows> {
-    const found = await this.#withCorrelation(correlationIds, { includeTasks: false });
+    const { executionIds } = await this.#records.correlated(correlationIds);
+    const found = await this.#readAll(executionIds, { includeTasks: false });
     return { executions: found.map(summaryOf).slice(offset, offset + size), total: found.length };
   }
 
@@ -106,14 +120,21 @@ export class RecordedIndex implements ExecutionIndex {
    */
   async *#matching(query: ExecutionQuery, order: Order): AsyncGenerator<RecordedExecution> {
     const set = setOf(query, order);
-    const range = { ...rangeOf(query, set), isNewestFirst: order === 'newest', count: chunkSize };
-    for (let offset = 0; ;) {
-      const chunk = await this.#records.range(set, { ...range, offset });
-      const matching = chunk.filter((record) => mayMatch(record, query));
-      const left = set === 'open' ? await this.#stillOpen(matching) : matching;
-      yield* left;
-      if (chunk.length < chunkSize) return;
-      offset += chunk.length - (matching.length - left.length);
+    const isNewestFirst = order === 'newest';
+    let range: Pick<RecordRange, 'after' | 'before'> = rangeOf(query, set);
+    /** The records of the last chunk's final millisecond, at which the next chunk begins. */
+    let seen = new Set<string>();
+    for (;;) {
+      // By time, not by position: Redis would count up to it, and records that leave the set would shift it.
+      const count = chunkSize + seen.size;
+      const chunk = await this.#records.range(set, { ...range, isNewestFirst, offset: 0, count });
+      const matching = chunk.filter((record) => !seen.has(record.executionId) && mayMatch(record, query));
+      yield* set === 'open' ? await this.#stillOpen(matching) : matching;
+      const last = chunk.at(-1);
+      if (last === undefined || chunk.length < count) return;
+      const time = timeOf(last, set);
+      seen = new Set(chunk.filter((record) => timeOf(record, set) === time).map(({ executionId }) => executionId));
+      range = isNewestFirst ? { ...range, before: time + 1 } : { ...range, after: time - 1 };
     }
   }
 
@@ -137,11 +158,8 @@ export class RecordedIndex implements ExecutionIndex {
     });
   }
 
-  async #withCorrelation(
-    correlationIds: readonly string[],
-    options: { includeTasks: boolean },
-  ): Promise<WholeExecution[]> {
-    const { executionIds } = await this.#records.correlated(correlationIds);
+  /** Reads executions from the engine, oldest first; those that it has no longer are left out. */
+  async #readAll(executionIds: readonly string[], options: { includeTasks: boolean }): Promise<WholeExecution[]> {
     const read = await mapInParallel([...new Set(executionIds)], (id) => this.#engine.readWhole(id, options));
     return read.filter((execution) => execution !== null).toSorted(compareByStart);
   }

@@ -5,21 +5,25 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 
 /** Dependencies of {@link createDropReport}. */
 export interface DropReportOptions {
-  readonly metrics: Registry;
+  /** Absent in a program without metrics, which only warns. */
+  readonly metrics?: Registry;
   readonly log: Pick<Logger, 'warn'>;
   /** Returns a time that only grows, in milliseconds. Default: performance.now. */
   readonly clock?: () => number;
 }
 
+const name = 'router_records_dropped_total';
+const help =
+  'Records of executions dropped because there were more than records.max: these executions are never pruned';
 const warnEveryMs = 3_600_000;
 
-/** Registers the metric. @returns a function to call for each dropped record; it logs at most one warning an hour */
+/**
+ * Registers the metric, which all reports of one registry share.
+ * @returns a function to call for each dropped record; it logs at most one warning an hour
+ */
 export function createDropReport({ metrics, log, clock = () => performance.now() }: DropReportOptions): () => void {
-  const dropped = new Counter({
-    name: 'router_records_dropped_total',
-    help: 'Records of executions dropped because there were more than records.max: these executions are never pruned',
-    registers: [metrics],
-  });
+  const known = metrics?.getSingleMetric(name) as Counter | undefined;
+  const dropped = known ?? new Counter({ name, help, registers: metrics === undefined ? [] : [metrics] });
   let warnAgainAt = Number.NEGATIVE_INFINITY;
   return () => {
     dropped.inc();

@@ -51,7 +51,7 @@ local oldest = redis.call('zrange', KEYS[4], 0, 0)[1] or redis.call('zrange', KE
 forget(oldest, ARGV[6])
 return ${recordDropped}`;
 
-/** Records an end, unless it is recorded already. KEYS: executions, open, ended. ARGV: id, status, time. */
+/** Records an end, unless the same end is recorded already. KEYS: executions, open, ended. ARGV: id, status, time. */
 export const endScript = `
 local known = redis.call('hget', KEYS[1], ARGV[1])
 if not known then return 0 end

@@ -6,7 +6,6 @@ import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import { createExecutionApi, recordsOf } from '#lib/records/chosen-index.ts';
 import { createRecorder, type ExecutionRecorder } from '#lib/records/recorder.ts';
-import { createDropReport } from '#lib/records/report-dropped.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
 
@@ -24,7 +23,7 @@ const askAgainMs = 500;
 
 /** What does not work without an index and without records. */
 const consequence =
-  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered updates of MDM wait, and neither the reconciler nor the prune job nor searches of the CLI work';
+  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered updates of MDM and those behind them wait, and neither the reconciler nor the prune job nor searches of the CLI work';
 
 /**
  * Creates the lookup. The engine is asked in the background whether it has an index. If it has none, the log says so
@@ -36,8 +35,7 @@ export function createExecutionLookup(
   engine: Engine,
 ): ExecutionLookup {
   const presence = new IndexPresence((request) => engine.request({ timeoutMs: askTimeoutMs, ...request }));
-  const reportDropped = redis === undefined ? undefined : createDropReport({ metrics: services.metrics, log });
-  const source = recordsOf(redis, config, reportDropped);
+  const source = recordsOf({ redis, config, metrics: services.metrics, log });
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const ask = async () => {

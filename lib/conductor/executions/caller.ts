@@ -49,3 +49,13 @@ export function mayBeOf(inputText: string, expected: Pick<Caller, 'clientId' | '
       value === undefined || inputText.includes(`${name}=${value}`) || inputText.includes(`"${name}":"${value}"`),
   );
 }
+
+/**
+ * Returns whether a row of the engine's index may belong to none of these routes: its text has another route or none, or
+ * was truncated.
+ */
+export function mayBeOfOtherRoute(inputText: string, routes: readonly string[]): boolean {
+  if (isCut(inputText)) return true;
+  const found = [...inputText.matchAll(/\broute(?:=|":")([\w-]+)/g)].map(([, name]) => String(name));
+  return found.length === 0 || !found.every((name) => routes.includes(name));
+}

@@ -78,6 +78,9 @@ export class EngineIndex implements ExecutionIndex {
     return found.toSorted((one, other) => one.startTime - other.startTime);
   }
 
+  /** The engine updates the rows itself. */
+  async recordEnd(): Promise<void> {}
+
   /** The engine removes the rows itself. */
   async forget(): Promise<void> {}
 }

@@ -78,6 +78,11 @@ export class ExecutionApi {
     return (await this.#index()).correlated(name, correlationId, options);
   }
 
+  /** Corrects the router's record of an execution that has ended in another state than recorded. */
+  async recordEnd(executionId: string, status: WorkflowStatus): Promise<void> {
+    await (await this.#index()).recordEnd(executionId, status);
+  }
+
   /** Removes executions that the engine no longer has from the router's records. */
   async forget(executionIds: readonly string[]): Promise<void> {
     await (await this.#index()).forget(executionIds);

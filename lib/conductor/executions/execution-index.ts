@@ -56,6 +56,8 @@ export interface ExecutionIndex {
   workflows(query: ExecutionQuery): Promise<string[]>;
   /** Returns the executions of a workflow with this correlation id, oldest first. */
   correlated(name: string, correlationId: string, options?: CorrelatedOptions): Promise<WholeExecution[]>;
+  /** Records the end of an execution whose row has another state. */
+  recordEnd(executionId: string, status: WorkflowStatus): Promise<void>;
   /** Removes executions that the engine no longer has. */
   forget(executionIds: readonly string[]): Promise<void>;
 }

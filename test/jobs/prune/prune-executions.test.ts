@@ -19,6 +19,7 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
   const alive = new Map(stored.filter(({ status }) => status !== null).map((one) => [one.workflowId, one]));
   const leaving: { id: string; after: number }[] = [];
   const batches: number[] = [];
+  const whole: string[] = [];
   let searches = 0;
   const api = {
     async search(_query: unknown, { offset, size }: { offset: number; size: number }) {
@@ -44,14 +45,16 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       }
       return { removed: ids, refused: {} };
     },
+    recordEnd: async () => undefined,
     readState: async (id: string) => alive.get(id)?.status ?? null,
     readWhole: async (id: string) => {
+      whole.push(id);
       const execution = alive.get(id);
       return execution === undefined ? null : { status: execution.status, input: execution.input ?? {} };
     },
   };
   // Time passes with searches, not with the machine.
-  return { api: api as unknown as ExecutionApi, clock: () => searches * 100, alive, batches };
+  return { api: api as unknown as ExecutionApi, clock: () => searches * 100, alive, batches, whole };
 }
 
 const ended = (count: number, prefix = 'e'): Stored[] =>
@@ -106,6 +109,7 @@ describe('pruning executions', () => {
     const report = await pruneExecutions(excepting, { ...timeAndApi(engine), now: 0, batchSize: 3 });
     expect(report).toEqual({ removed: 3, orphans: [], kept: 7 });
     expect([...engine.alive.keys()].every((id) => id.startsWith('slow-'))).toBe(true);
+    expect(engine.whole).toEqual(['quotes-the-route']);
   });
 
   it('reports a row that never leaves the index as an orphan and ends', async () => {

@@ -13,6 +13,7 @@ import { ExecutionRecords } from '#lib/records/execution-records.ts';
 import { RedisRecorder } from '#lib/records/recorder.ts';
 import { Redis } from '#lib/redis/redis.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
+import { pruneExecutions } from '../../../jobs/prune/prune-executions.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { requires } from '../../run/requirements.ts';
 import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
@@ -191,6 +192,15 @@ describe('records of executions', requires('redis'), () => {
       await settle();
       expect(await idsOf({ statuses: ['FAILED'] }, { order })).toEqual([]);
       expect(await idsOf({ statuses: ['COMPLETED'] }, { order })).toEqual([id]);
+    });
+
+    it('is completed once the prune job has read it, and deleted by the rule for completed executions', async () => {
+      engine.end(id, 'COMPLETED');
+      const context = { api, now: Date.now() + 60_000, batchSize: 10 };
+      const failed = { name: 'failed', statuses: ['FAILED'], olderThanMs: 1 } as const;
+      expect(await pruneExecutions(failed, context)).toMatchObject({ removed: 0, kept: 1 });
+      const completed = { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 1 } as const;
+      expect(await pruneExecutions(completed, context)).toMatchObject({ removed: 1, kept: 0 });
     });
   });
 

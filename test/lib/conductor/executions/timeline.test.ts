@@ -1,6 +1,6 @@
 import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
 import { describe, expect, it } from 'vitest';
-import { callerOf, mayBeOf } from '#lib/conductor/executions/caller.ts';
+import { callerOf, mayBeOf, mayBeOfOtherRoute } from '#lib/conductor/executions/caller.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { timelineOf } from '#lib/conductor/executions/timeline.ts';
 
@@ -118,5 +118,10 @@ describe('caller', () => {
     expect(mayBeOf('{"inbound":{"clientId":"demo"}}', { clientId: 'demo' })).toBe(true);
     expect(mayBeOf('{inbound={clientId=other}}', { clientId: 'demo' })).toBe(false);
     expect(mayBeOf('{inbound={headers={accept=a…', { clientId: 'demo' })).toBe(true);
+    expect(mayBeOfOtherRoute('{inbound={route=movies, clientId=demo}}', ['movies'])).toBe(false);
+    expect(mayBeOfOtherRoute('{"inbound":{"route":"movies"}}', ['adaptor', 'movies'])).toBe(false);
+    expect(mayBeOfOtherRoute('{"inbound":{"route":"movies"},"note":"route=slow"}', ['slow'])).toBe(true);
+    expect(mayBeOfOtherRoute('{misCode=002}', ['movies'])).toBe(true);
+    expect(mayBeOfOtherRoute('{inbound={route=movies, headers={accept=a…', ['movies'])).toBe(true);
   });
 });
