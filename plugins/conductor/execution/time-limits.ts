@@ -14,11 +14,17 @@ export function remainingMs(deadlineAt: number): number {
   return Math.max(1, Math.round(deadlineAt - performance.now()));
 }
 
-/** Returns the result of a read of the engine. @throws EngineError `interrupted` at the deadline */
+/** A read of the engine that had not ended at its deadline. */
+export class LateRead extends EngineError {
+  constructor() {
+    super('interrupted', 'the engine did not respond before the deadline');
+  }
+}
+
+/** Returns the result of a read of the engine. @throws LateRead at the deadline */
 export async function readBefore<T>(deadlineAt: number, read: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const giveUp = () => reject(new EngineError('interrupted', 'the engine did not respond before the deadline'));
-  const timer = setTimeout(giveUp, remainingMs(deadlineAt));
+  const timer = setTimeout(() => reject(new LateRead()), remainingMs(deadlineAt));
   try {
     return await Promise.race([read, late]);
   } finally {

@@ -8,7 +8,7 @@ import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Extensions, Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from '../execution/links.ts';
-import { readBefore, remainingMs } from '../execution/time-limits.ts';
+import { LateRead, readBefore, remainingMs } from '../execution/time-limits.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { IdempotencyLock, IdempotencyLocks } from './idempotency-locks.ts';
@@ -117,7 +117,7 @@ export class IdempotentStart {
       return first;
     } catch (cause) {
       // No time was left to look up what the holder of the lock has started.
-      if (lock === null && performance.now() >= keyed.startBefore) throw this.#inUse({});
+      if (lock === null && cause instanceof LateRead) throw this.#inUse({});
       lock?.release();
       this.#count('unavailable');
       if (!(cause instanceof EngineError)) throw cause;
