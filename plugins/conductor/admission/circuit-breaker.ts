@@ -115,6 +115,8 @@ export class CircuitBreaker {
   #count(outcome: 'success' | 'failure'): void {
     const { windowMs, minCalls, failurePercent } = this.#options.thresholds();
     this.#window.add({ failed: outcome === 'failure' }, this.#now(), windowMs);
+    // After a short outage, the failures' share can still grow as earlier successes leave the window.
+    if (outcome === 'success') return;
     const { requests, failures } = this.#counts();
     if (requests >= minCalls && failures * 100 >= requests * failurePercent) this.#change('open');
   }

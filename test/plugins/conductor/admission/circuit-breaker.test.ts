@@ -53,6 +53,18 @@ describe('closed', () => {
     expect(breaker.state).toBe('open');
   });
 
+  it('a short outage is over: a success opens nothing, though the successes before the outage leave the window', () => {
+    const { breaker, record, pass } = createBreaker();
+    record('success', 100);
+    pass(5_000);
+    record('failure', 60);
+    pass(5_500);
+    record('success', 10);
+    expect(breaker.state).toBe('closed');
+    record('failure');
+    expect(breaker.state).toBe('open');
+  });
+
   it('the window over: it is blank again', () => {
     const { breaker, record, pass } = createBreaker();
     expect(breaker.isPristine).toBe(true);
