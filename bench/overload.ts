@@ -20,12 +20,12 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:overload [-- options]
 
-Finds what the stack can serve, then sends several times that at a fixed rate, whatever comes back, and finds it again.
+Measures the capacity with a closed loop, sends a multiple of it at a fixed rate, and measures the capacity again.
 
   --factors 5,10           times the capacity
   --seconds 60             length of each load
   --capacity-seconds 15    length of the closed loop that finds the capacity
-  --in-flight 64           its clients
+  --in-flight 64           clients of that closed loop
   --write-share 0          percent of the requests that are writes: these cost more, so a mix has another capacity
   --pin                    engine, workers and back end on core 0; router and sender on core 1 (taskset)
 ${engineFlagsHelp}`;
@@ -34,11 +34,11 @@ ${engineFlagsHelp}`;
 interface Phase {
   readonly name: string;
   readonly figures: LoadFigures;
-  /** Of calls that must not suffer. */
+  /** Latencies of calls that the load must not slow down. */
   readonly probes: Readonly<Record<string, Latencies & { failures: number }>>;
   /** Processor time of each process, as a share of one core; `others`: processes outside of the bench. */
   readonly cores: Readonly<Record<string, number>>;
-  /** Of the router. */
+  /** Minor garbage collections of the router. */
   readonly collections: Collections;
 }
 
@@ -91,8 +91,8 @@ process.exit(
 );
 
 /**
- * What a load served, of what could be served: the mean of the capacity before and after it. The engine goes on getting
- * quicker for minutes, and a virtual machine is not the same from one minute to the next.
+ * Returns the goodput of a load as a share of the capacity: the mean of the capacities that were measured before and
+ * after it, because the engine keeps getting faster for minutes and the speed of a virtual machine varies.
  */
 function shareOfCapacity(phases: readonly Phase[], index: number): number {
   const isCapacity = ({ name }: Phase) => name === capacityName;
@@ -232,6 +232,6 @@ function report(run: Run, phases: readonly Phase[], shares: readonly number[]): 
   ]);
   const coreHeader = ['load', ...processes, 'collections', 'mean ms'];
   run.say(
-    `\nCores in use, and quick collections of the router's garbage:\n\n${markdownTable([coreHeader, ...coreRows])}`,
+    `\nCores in use, and minor garbage collections of the router:\n\n${markdownTable([coreHeader, ...coreRows])}`,
   );
 }

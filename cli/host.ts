@@ -2,7 +2,7 @@
 
 import type { EventEmitter } from 'node:events';
 
-/** Environment, streams and signals of a run. In this directory only `main.ts` uses `process`. */
+/** Environment, streams and signals of a run. Commands use these instead of those of `process`. */
 export interface Host {
   /** Environment variables: configuration, and whether colours are used. */
   readonly env: NodeJS.ProcessEnv;
@@ -14,7 +14,7 @@ export interface Host {
   /** SIGINT, SIGTERM and SIGHUP, as `process` emits them. */
   readonly on: Listen;
   readonly off: Listen;
-  /** Ends the process immediately, after a second Ctrl-C. */
+  /** Ends the process immediately: after a second Ctrl-C, and at the end of `start`. */
   exit(code: number): never;
 }
 

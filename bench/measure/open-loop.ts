@@ -21,7 +21,7 @@ export interface Exchange {
   /** Its status; 0 when the connection broke. */
   readonly status: number;
   readonly retryAfter: boolean;
-  /** From the time it was due to the end of its response: what the sender lost counts against the response. */
+  /** From the time at which the request was due to the end of its response, so a delay in the sender counts too. */
   readonly ms: number;
   /** When its response was there, in milliseconds since the beginning. */
   readonly atMs: number;
@@ -39,7 +39,7 @@ export interface LoadSample {
 /** Interval at which an open loop sends the due requests, in milliseconds. */
 const tickMs = 2;
 
-/** Runs it; a request that fails is counted, never thrown. */
+/** Runs the load. Failed requests are counted and do not make it reject. */
 export async function runLoad(options: LoadOptions): Promise<LoadSample> {
   const { requests, seconds, arrival, patienceMs } = options;
   const connections = new HttpConnections(options);

@@ -14,7 +14,7 @@ export interface Collections {
   readonly ms: number;
 }
 
-/** What the router has counted so far: nothing before the first. */
+/** Returns the collections since the start of the router; zeros before the first one. */
 export async function readCollections(operationsUrl: string): Promise<Collections> {
   const text = await readMetrics(operationsUrl);
   const ofMinor = (part: string) => valueOf(text, `nodejs_gc_duration_seconds_${part}{kind="minor"}`) ?? 0;
@@ -25,7 +25,7 @@ async function readMetrics(operationsUrl: string): Promise<string> {
   return (await fetch(`${operationsUrl}/metrics`)).text();
 }
 
-/** Of the series of that name and labels; undefined when there is none. */
+/** Returns the value of the series with this name and these labels; undefined when there is none. */
 function valueOf(text: string, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));

@@ -118,7 +118,7 @@ function pathOfCollege({ mis }: College, { gateway }: SoundFolder): string {
     if (typeof parameter === 'string' && path !== undefined) return path.replace(`:${parameter}`, mis);
   }
   throw new CommandError([
-    'no route of this gateway leads to college adaptors: give the policy `workflow` of one the parameter `domainOf`',
+    'no route of this gateway leads to college adaptors: set the parameter `domainOf` of the policy `workflow` in a route',
   ]);
 }
 

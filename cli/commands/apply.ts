@@ -163,7 +163,7 @@ function problemsOf({ outcome, done, unseen, error }: Applied, { changes }: Show
       return [`${error?.message ?? 'failed'}`, `${progress}; run \`apply\` again for the rest`];
     case 'engine changed':
       return [
-        `the engine has changed since the plan was shown; ${progress}. Run \`plan\` again. What it did not show:`,
+        `the engine has changed since the plan was shown; ${progress}. Run \`plan\` again. These changes were not in the plan:`,
         ...unseen.map((change) => `  ${change.action} ${nameOf(change)}`),
       ];
   }

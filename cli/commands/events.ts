@@ -141,6 +141,6 @@ function outcomeOf({
   }
   if (failure !== undefined) return failure;
   return state === 'IN_PROGRESS'
-    ? `begun and not ended: the engine was killed meanwhile; the reconciler repairs it (EVENT task ${messageId})`
+    ? `not finished: in progress, or lost when the engine was killed; the reconciler repairs it then (EVENT task ${messageId})`
     : `nothing was started (EVENT task ${messageId})`;
 }

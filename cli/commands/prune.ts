@@ -30,7 +30,7 @@ export interface PruneCommandOptions extends Pick<EngineAccessOptions, 'engine' 
 export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
   name: 'prune',
   description:
-    'Show old executions and old event records of the engine, ask for confirmation, and delete them. Without a terminal it only shows them.',
+    'Show old executions and old event records of the engine, ask for confirmation, and delete them. Without a terminal it only shows them, unless `--yes` is given.',
   exitCodes: {
     0: 'there is nothing to delete, or it was deleted',
     1: 'error, or the question was answered with no; what was deleted until then stays deleted, and the next run continues',
@@ -50,7 +50,10 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
   ],
   addOptions: (command) =>
     addConfirmationOptions(addEngineOption(command))
-      .option('--older-than <duration>', 'only what ended longer ago, such as 7d or 12h (default: as configured)')
+      .option(
+        '--older-than <duration>',
+        'only what ended longer ago than this, such as 7d or 12h (default: as configured)',
+      )
       .option(
         '--state <states>',
         'completed, failed, timed-out, terminated (or cancelled); comma-separated (default: all)',

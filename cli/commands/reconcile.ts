@@ -26,7 +26,7 @@ export interface ReconcileOptions extends EngineAccessOptions {
 export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
   name: 'reconcile',
   description:
-    'Find missing follow-up executions of PATCHes, ask for confirmation, and repair them. Without a terminal it only shows them.',
+    'Find missing follow-up executions of PATCHes, ask for confirmation, and repair them. Without a terminal it only shows them, unless `--yes` is given.',
   exitCodes: {
     0: 'nothing is missing, or all of it was repaired',
     1: 'error: the engine is unreachable, or the question was answered with no',
@@ -89,7 +89,7 @@ function withTimes(config: Config, { lookBack, after }: ReconcileOptions): Confi
 const wouldBe: Readonly<Record<Repair, string>> = {
   resume: 'retry it, so that the engine publishes its event',
   start: 'start the missing follow-up executions',
-  replace: 'start it anew and terminate it',
+  replace: 'start its replacement, then terminate it',
   end: 'terminate it, then probe its back end',
   ask: 'probe its back end to find out whether the PATCH was applied',
 };
@@ -104,7 +104,7 @@ function describe(report: RoundsSummary, { address, note }: { address: string; n
     exitCode: isDone ? 0 : 2,
     lines: [
       ...describeFindings(report),
-      `${address}: ${countOf(findings.length, 'execution')} found${counts}; ${scanned} rows of the index read, ${countOf(inspected, 'execution')} read whole`,
+      `${address}: ${countOf(findings.length, 'execution')} found${counts}; ${scanned} rows of the index read, ${countOf(inspected, 'execution')} read in full`,
       ...(isComplete ? [] : ['there is more: run it again']),
       ...(note === undefined || isDone ? [] : [note]),
     ],

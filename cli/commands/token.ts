@@ -62,7 +62,10 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--scope <scopes>', 'scopes to request, separated by spaces (default: all scopes of the client)')
       .option('--route <name>', 'check this route of gateway.config.yml (default: all)')
       .option('--method <method>', 'check this method (default: all of the route)')
-      .option('--path <path>', 'check this path, such as /adaptor/001/x: limits on MIS codes, calls of the engine')
+      .option(
+        '--path <path>',
+        'check this path, such as /adaptor/001/x, with the limits on MIS codes and on calls of the engine',
+      )
       .option('--raw', 'print the token and nothing else'),
   run: runToken,
 };
@@ -155,7 +158,7 @@ function describe(
       ),
       '',
       `token ${verdict}`,
-      ...(rows.length === 0 ? [] : ['', ...formatTable(['route', 'method', 'holder', 'why'], rows)]),
+      ...(rows.length === 0 ? [] : ['', ...formatTable(['route', 'method', 'result', 'why'], rows)]),
     ],
     json: {
       ok: exitCode === 0,

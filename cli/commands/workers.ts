@@ -23,9 +23,9 @@ export const workersCommand: CommandDefinition<WorkersOptions> = {
   name: 'workers',
   description: 'Show the workers of each task type and domain, when they last polled, and how many tasks wait.',
   exitCodes: {
-    0: 'every pool has an active worker',
+    0: 'every default pool that is shown has an active worker, and so has every domain in which tasks wait',
     1: 'error: the engine is unreachable',
-    2: 'a task type has no active worker, or a domain in which tasks wait has none',
+    2: 'a default pool that is shown, or a domain in which tasks wait, has no active worker',
   },
   examples: [
     { command: 'workers', does: 'show all pools' },

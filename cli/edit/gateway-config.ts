@@ -1,4 +1,4 @@
-// Adds a route to the text of gateway.config.yml; everything that the file has stays as it is, comments and layout included.
+// Adds a route to the text of gateway.config.yml. The rest of the file, including comments and layout, stays unchanged.
 
 import { isCollection, isMap, isNode, isPair, isScalar, parseDocument, stringify, type Pair, type YAMLMap } from 'yaml';
 import { CommandError } from '../outcome.ts';

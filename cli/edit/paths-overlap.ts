@@ -1,8 +1,8 @@
 // Compares path patterns of gateway.config.yml.
 
 /**
- * Returns true when some path matches both patterns. As in Express: upper and lower case are the same, and so are a path
- * and the same path with a slash at its end.
+ * Returns true when some path matches both patterns. As in Express, matching is case-insensitive and ignores a trailing
+ * slash.
  */
 export function pathsOverlap(one: string, other: string): boolean {
   const [first, second] = [segmentsOf(one), segmentsOf(other)];

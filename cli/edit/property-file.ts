@@ -3,7 +3,7 @@
 import { Properties, type PropertyNode } from 'properties-file/parser';
 
 /**
- * Returns the text with these values by key. A key that the file has keeps its place; a new key comes after the last one
+ * Returns the text with these values by key. An existing key keeps its place; a new key comes after the last one
  * that shares the longest dotted prefix (`adaptor.003.url` after `adaptor.002.domain`), otherwise at the end.
  * Keys and values are written unchanged, and escaped only where the syntax requires it.
  */
@@ -25,7 +25,7 @@ function setProperty(text: string, key: string, value: string): string {
   return lines.at(-1) === '' ? lines.join(eolCharacter) : `${lines.join(eolCharacter)}${eolCharacter}`;
 }
 
-/** Returns the last of the properties that have the most dotted parts in common with the key; at least one. */
+/** Returns the last property with the longest dotted prefix in common with the key; undefined without a common part. */
 function closestTo(key: string, properties: readonly PropertyNode[]): PropertyNode | undefined {
   const parts = key.split('.');
   const inCommon = (property: PropertyNode) => {

@@ -29,8 +29,8 @@ export function folderOf({ dir }: FolderOptions): string {
 }
 
 /**
- * Returns the folder whose configuration is used. A folder that contains only definitions, as `dump` writes them, has
- * no configuration; then it is the default folder of the gateway.
+ * Returns the folder whose configuration is used. For a folder that contains only definitions, as `dump` writes them,
+ * this is the default folder of the gateway.
  * @throws CommandError when `--dir` names no folder
  */
 export function configFolderOf(options: FolderOptions): string {

@@ -1,4 +1,4 @@
-// Parses states in options: in any case, with `-`, `_` or a space between words.
+// Parses states in options: case-insensitive, with `-`, `_` or a space between words.
 
 import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';

@@ -20,7 +20,7 @@ export interface PruneContext {
   readonly signal?: AbortSignal;
   /** Time after which an index row without an execution counts as an orphan, in milliseconds. Default: 5 seconds. */
   readonly orphanAfterMs?: number;
-  /** Returns a time that only grows, in milliseconds. Default: performance.now. */
+  /** Monotonic clock in milliseconds. Default: performance.now. */
   readonly clock?: () => number;
   /** Called after each batch. */
   readonly onBatch?: (batch: Batch) => Promise<void> | void;

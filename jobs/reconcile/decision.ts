@@ -99,7 +99,7 @@ function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: DecisionCon
   return heardAt > 0 && responseTimeoutSeconds > 0 && now - heardAt >= responseTimeoutSeconds * 1_000 + afterMs;
 }
 
-/** Returns true when a task of an open execution has ended without success and nothing has followed for long. */
+/** Returns true when a task of an open execution has ended without success and nothing has followed for `afterMs`. */
 function isGivenUp(task: ExecutedTask | undefined, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
   const { status = '', endTime = 0, updateTime = 0 } = task ?? {};
   const isFailed = ['TIMED_OUT', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'].includes(status);
@@ -119,9 +119,9 @@ export function isTerminatedByReconciler({
 
 /**
  * Returns true for an execution whose failed task the engine marked as retried without storing the next attempt: on Redis
- * the two writes are not atomic, and after a crash between them the engine takes the attempt for scheduled
- * (conductor-oss 1021). It never runs. Where it is the last task, the engine completes the execution at its next
- * evaluation, as all of its tasks have ended.
+ * the two writes are not atomic, and after a crash between them the engine assumes that the next attempt is scheduled
+ * (conductor-oss 1021), but that attempt never runs. If the failed task is the last one, the engine completes the
+ * execution at its next evaluation, as all of its tasks have ended.
  */
 export function isMissingRetry(execution: WholeExecution, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
   return execution.tasks.some(

@@ -21,7 +21,7 @@ export interface ReconcileRoundsOptions {
   readonly codec: DecisionContext['codec'];
   /** Grace period for the engine before an execution is repaired, in milliseconds. */
   readonly afterMs: number;
-  /** Age at which the first scan starts, in milliseconds. */
+  /** How far back the first scan goes, in milliseconds before now. */
   readonly lookBackMs: number;
   /** Returns the time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;

@@ -84,7 +84,7 @@ class RoundLog {
     this.#reported.add(key);
     if (finding.action === 'none' && this.#reportedBefore.has(key)) return;
     const { reason, ...fields } = finding;
-    this.#log.warn({ ...fields, ...(reason === undefined ? {} : { reason }) }, 'reconciled');
+    this.#log.warn({ ...fields, ...(reason === undefined ? {} : { reason }) }, 'reconcile finding');
   }
 
   reportOutcome({ failure, scanned, inspected, findings }: RoundReport): void {

@@ -196,7 +196,7 @@ function expectedFormat(format: string): string {
 }
 
 const otherFormats: Readonly<Record<string, string>> = {
-  'payload-key': 'must be <key id>:<32 bytes in base64>, the id of letters, digits, _ and -, at most 32',
+  'payload-key': 'must be <key id>:<32 bytes in base64>; the id has at most 32 letters, digits, _ and -',
   'engine-database-url': 'must be sqlite:<file> or postgresql://user:password@host:port/database',
   'amqp-url': 'must be amqps://user:password@host:port/vhost, or amqp://…',
   network: 'must be an IP address or a network such as 10.0.0.0/8',

@@ -68,7 +68,7 @@ export const router = {
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
   'router.timingScope': text(
-    'scope whose clients get `Server-Timing` with each response; no client gets it when absent',
+    'scope whose clients get `Server-Timing` with each response of an execution; no client gets it when absent',
   ),
   'router.versionScope': text(
     'scope whose clients may choose a workflow version with `X-Workflow-Version`; no client may when absent',

@@ -63,8 +63,8 @@ const admission = {
   'breaker.engine.minCalls': count('minimum number of starts in the window before it opens', 20),
   'breaker.engine.failurePercent': percent('share of failed starts at which it opens', 50),
   'breaker.engine.openMs': milliseconds("how long it stays open before the engine's health is checked", 2_000),
-  'breaker.backEnd.windowMs': milliseconds('circuit breaker of each back end: window in which responses count', 30_000),
-  'breaker.backEnd.minCalls': count('minimum number of responses in the window before it opens', 10),
+  'breaker.backEnd.windowMs': milliseconds('circuit breaker of each back end: window in which outcomes count', 30_000),
+  'breaker.backEnd.minCalls': count('minimum number of outcomes in the window before it opens', 10),
   'breaker.backEnd.failurePercent': percent('share of requests without a response at which it opens', 50),
   'breaker.backEnd.openMs': milliseconds('how long it stays open before a probe', 4_000),
 };

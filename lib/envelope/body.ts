@@ -9,7 +9,7 @@ const compressAboveBytes = 32_768;
 /** `text`: the body itself; `base64`: its bytes; `gzip+base64`: its compressed bytes. */
 export type BodyEncoding = 'text' | 'base64' | 'gzip+base64';
 
-/** A body inside an envelope. Without both fields there is no body. */
+/** A body inside an envelope. When both fields are absent, there is no body. */
 export interface EncodedBody {
   body?: string;
   bodyEncoding?: BodyEncoding;

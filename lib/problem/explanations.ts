@@ -128,15 +128,17 @@ export const problemExplanations = {
     advice: 'read `detail`; report `executionId`: the keys of router and workers differ',
   },
   'back-end-unreachable': {
-    happened: 'The worker could not connect to the back end, so the back end never received the request.',
+    happened:
+      'The worker could not connect to the back end, or its task expired before the request was sent. The back end never received the request.',
     advice: 'try later; nothing was changed',
   },
   'back-end-bad-answer': {
-    happened: 'The back end responded, but its response was malformed, too large or not HTTP.',
+    happened:
+      'The connection was closed before a complete response arrived, or the response was malformed, too large or not HTTP.',
     advice: 'read `detail`; a write may have been applied',
   },
   'back-end-timeout': {
-    happened: 'The back end received the request and did not respond before the deadline of the worker.',
+    happened: 'The back end did not respond before the deadline of the worker. It may have received the request.',
     advice: 'repeat a read; check a write first',
   },
   'execution-timed-out': {
@@ -152,7 +154,8 @@ export const problemExplanations = {
     advice: 'repeat a read; check a write first',
   },
   'engine-unavailable': {
-    happened: `The workflow engine did not respond. ${nothingStarted}`,
+    happened:
+      'The workflow engine did not respond, or it failed. Nothing was started, except perhaps a read, so the same request may be sent again.',
     advice: 'try again after `Retry-After`',
   },
   'idempotency-unavailable': {

@@ -25,8 +25,8 @@ export interface ExecutionRecord {
   /** Absent while the end is not recorded. */
   readonly status?: WorkflowStatus;
   /**
-   * Time at which the end was recorded, not before the end itself: a reader that pages by this time misses no late
-   * entry.
+   * Time at which the end was recorded. It is never before the end itself, so a reader that pages by this time misses
+   * no end that is recorded late.
    */
   readonly endedAt?: number;
 }
@@ -39,7 +39,7 @@ export interface RecordedExecution extends ExecutionRecord {
 /** A record, and whether anything looks for its execution by correlation id. */
 export interface NewRecord {
   readonly record: RecordedExecution;
-  /** True when the execution was just found open: a recorded end is older than a retry. */
+  /** True when the execution was just found open: a recorded end is then outdated, because a retry has followed it. */
   readonly reopens: boolean;
   /** False for a read without an Idempotency-Key. */
   readonly isLookedUp: boolean;
@@ -107,8 +107,8 @@ export class ExecutionRecords {
   }
 
   /**
-   * Records an execution. For a known one, only its end is removed if the record `reopens` it. Never rejects: during an
-   * outage, the command runs once Redis responds again.
+   * Records an execution. A known one keeps its record; only its end is removed, and only with `reopens`. Never
+   * rejects: during an outage, the command runs once Redis responds again.
    * @param start the unconfirmed start of the execution, which is removed
    */
   put({ record, reopens, isLookedUp }: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {

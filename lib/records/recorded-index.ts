@@ -43,7 +43,7 @@ export class RecordedIndex implements ExecutionIndex {
     this.#running = new RunningExecutions(this.#engine, new MetadataApi(call), records);
   }
 
-  /** Searches open executions and correlation ids in the engine too: events start executions that no router knows. */
+  /** A search for open executions also asks the engine, because events start executions that no router has recorded. */
   search(query: ExecutionQuery, page: Page): Promise<FoundExecutions> {
     return this.#withRecords(async () => {
       const { executions, total } = await (query.correlationIds === undefined
@@ -125,7 +125,7 @@ export class RecordedIndex implements ExecutionIndex {
     /** The records of the last chunk's final millisecond, at which the next chunk begins. */
     let seen = new Set<string>();
     for (;;) {
-      // By time, not by position: Redis would count up to it, and records that leave the set would shift it.
+      // Pages by time, not by offset: Redis would count up to an offset, and records that leave the set would shift it.
       const count = chunkSize + seen.size;
       const chunk = await this.#records.range(set, { ...range, isNewestFirst, offset: 0, count });
       const matching = chunk.filter((record) => !seen.has(record.executionId) && mayMatch(record, query));

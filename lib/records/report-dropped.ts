@@ -8,7 +8,7 @@ export interface DropReportOptions {
   /** Absent in a program without metrics, which only warns. */
   readonly metrics?: Registry;
   readonly log: Pick<Logger, 'warn'>;
-  /** Returns a time that only grows, in milliseconds. Default: performance.now. */
+  /** Monotonic clock in milliseconds. Default: performance.now. */
   readonly clock?: () => number;
 }
 

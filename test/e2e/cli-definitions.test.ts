@@ -477,7 +477,7 @@ describe('something comes between', () => {
     gate.release();
     const { exitCode, stderr } = await result;
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('1 of 2 changes made. Run `plan` again. What it did not show:');
+    expect(stderr).toContain('1 of 2 changes made. Run `plan` again. These changes were not in the plan:');
     expect(calls().filter(isWrite)).toEqual(['PUT /api/metadata/taskdefs']);
   });
 

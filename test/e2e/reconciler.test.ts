@@ -112,7 +112,7 @@ const untilReconciled = () =>
       router
         .output()
         .split('\n')
-        .filter((line) => line.includes('"reconciled"'));
+        .filter((line) => line.includes('"reconcile finding"'));
     throw new Error([stack.router, second].flatMap((router) => logOf(router).slice(-10)).join('\n'), { cause: error });
   });
 
@@ -354,7 +354,7 @@ describe('what is as it should be', () => {
     );
     expect(await metricOf('router_reconciled_total')).toEqual(before);
     const lines = [stack.router, second].flatMap((program) => program.output().split('\n'));
-    expect(lines.filter((line) => line.includes('"reconciled"')).length).toBeGreaterThan(0);
+    expect(lines.filter((line) => line.includes('"reconcile finding"')).length).toBeGreaterThan(0);
     for (const value of ['LEAVE01', '0319375', '0318204', '0101866']) {
       expect(lines.filter((line) => line.includes('reconcil') && line.includes(value))).toEqual([]);
     }

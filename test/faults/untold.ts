@@ -130,5 +130,5 @@ async function queryServer(jdbcUrl: string, statement: string): Promise<string> 
 /** The last thing that a reconciler logged of an execution. */
 function lastLineAbout(executionId: string, texts: readonly WrittenText[]): string | undefined {
   const lines = texts.flatMap(({ text }) => text.split('\n'));
-  return lines.findLast((line) => line.includes(executionId) && line.includes('"reconciled"'));
+  return lines.findLast((line) => line.includes(executionId) && line.includes('"reconcile finding"'));
 }

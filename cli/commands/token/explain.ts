@@ -43,12 +43,12 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
     `it is signed with ${claims.algorithm ?? 'no algorithm'}; oauth.algorithms has ${config['oauth.algorithms'].join(', ')}`,
   type: (claims, config) =>
     `its typ is ${claims.type ?? 'absent'}; oauth.acceptedTypes has ${config['oauth.acceptedTypes'].join(', ')}: is it an ID token?`,
-  'critical-extension': () => 'its header names an extension (crit, b64) that must be understood, and none is',
+  'critical-extension': () => 'its header requires an extension (crit, b64), and the router supports none',
   'unknown-key': (claims) =>
     `the identity provider has no key ${claims.keyId ?? '(the header has no kid)'} for ${claims.algorithm ?? 'its algorithm'}: is it another provider's, or was the key withdrawn?`,
   signature: (claims) =>
     `its signature is not that of the key ${claims.keyId ?? ''}: it was changed, or made by somebody else`,
-  claims: () => 'a claim is missing or malformed: exp must be a number, scopes a text or a list',
+  claims: () => 'a claim is missing or malformed: exp must be a number, and scopes a string or a list',
   client: (_, config) =>
     `no claim of oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')}) names its client`,
   issuer: (claims, config) =>

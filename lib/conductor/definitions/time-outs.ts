@@ -85,8 +85,8 @@ function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }
 }
 
 /**
- * The router enforces the deadline. If the workflow had a timeout, the engine would not evaluate it again before that
- * time.
+ * The router enforces the deadline. With a timeout, the engine would not evaluate an execution of the workflow again
+ * until the timeout has passed.
  */
 function checkRoutedWorkflow(file: DefinitionFile<WorkflowDefinition>): string[] {
   const { timeoutSeconds = 0 } = file.definition;

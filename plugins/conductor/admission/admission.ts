@@ -169,7 +169,8 @@ export class Admission {
     limit.noteUse(limiter.inUse('waiting'));
     const leaveEngine = engine.enter();
     const leaveBackEnd = breaker.enter();
-    // A breaker that became half-open for this request did so after the permit was granted.
+    // Not the time of the grant: a breaker that became half-open for this request did so later, and ignores outcomes of
+    // calls that began before that.
     const enteredAt = performance.now();
     let startedId: string | undefined;
     let ended = false;

@@ -100,8 +100,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Rejection that `acquire` would return now; undefined when it would grant a permit or queue the request. Changes
-   * nothing.
+   * Rejection that `acquire` would return now; undefined when it would grant a permit or queue the request. Neither
+   * grants a permit to this request nor queues it.
    */
   rejectionOf(request: PermitRequest): RejectedImmediately | undefined {
     if (this.#haveLimitsChanged()) this.#grantQueued();

@@ -1,8 +1,8 @@
-// Direct dispatch across routers: reads that no worker polls for at their router go to a router that holds a poll.
+// Direct dispatch across routers: a read whose router holds no poll for it goes to a router that does.
 //
 // A router with a waiting task offers its queue to all others. One that holds a poll asks for tasks, and gets them from the
-// router that has them, which gives each task to one router only. All messages are volatile: a task whose message is lost
-// is read again by its client after the response deadline.
+// router that has them, which gives each task to one router only. All messages are volatile: when a task is lost with
+// its message, its client gets 504 at the response deadline and can repeat the read.
 
 import { Attachment } from '#lib/gc/attachment.ts';
 import { BoundedMap } from '#lib/gc/bounded.ts';

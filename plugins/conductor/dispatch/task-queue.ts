@@ -26,7 +26,7 @@ export interface TaskQueueOptions {
 const idleFetchMs = 1_000;
 /** Pauses between fetches after `expect`, for example while an event starts a workflow. */
 const expectationMs = [10, 15, 25, 40, 60, 100, 150, 250, 400];
-/** Pause after a failed fetch; doubles with each failure, up to the idle pause. */
+/** Half of the pause after a first failed fetch (milliseconds). It doubles with each failure, up to the idle pause. */
 const failedFetchMs = 100;
 /** Fetched tasks that no worker takes go back to the engine after this time (milliseconds). */
 const requeueAfterMs = 1_000;
@@ -41,7 +41,10 @@ const maxFetchCount = 64;
  * Pause between searches for dispatched tasks whose router has stopped (milliseconds). The first poll starts a search.
  */
 const orphanSearchMs = 300_000;
-/** A dispatched task that has waited this long in the engine (milliseconds) has no router: no client waits longer. */
+/**
+ * A dispatched task that has waited this long in the engine (milliseconds) counts as one without a router: with the
+ * default limits, no client waits longer.
+ */
 const orphanAgeMs = 120_000;
 
 /**

@@ -45,7 +45,7 @@ export interface ExecutionDependencies {
 
 /** How long a request waits for its execution, and what happens afterwards. */
 export interface WaitOptions {
-  /** Longest wait in milliseconds from the arrival of the request, as the client is told it; 0: no wait. */
+  /** Longest wait in milliseconds from the arrival of the request, as responses report it to the client; 0: no wait. */
   waitMs: number;
   /** When the wait ends, by performance.now(). */
   deadlineAt: number;

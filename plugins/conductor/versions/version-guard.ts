@@ -7,7 +7,8 @@ export interface GuardOptions {
   /** Allowed failures, in percent of the requests. */
   readonly failurePercent: number;
   /**
-   * Minimum number of requests in the window, of the version and of the others together, before the version is judged.
+   * Minimum number of requests in the window before a version is judged. The version must reach it, and so must all
+   * others together.
    */
   readonly minRequests: number;
   /** Length of the window, in milliseconds. */

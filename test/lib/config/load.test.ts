@@ -123,7 +123,7 @@ describe('what is wrong is listed at once', () => {
     const short = Buffer.alloc(16, 7).toString('base64');
     const long = Buffer.alloc(33, 7).toString('base64');
     const problems = await problemsOf({ PAYLOAD_KEY: `k1:${short}`, PAYLOAD_DECRYPTIONKEYS: `k0:${long},no-id` });
-    const expected = 'must be <key id>:<32 bytes in base64>, the id of letters, digits, _ and -, at most 32';
+    const expected = 'must be <key id>:<32 bytes in base64>; the id has at most 32 letters, digits, _ and -';
     expect(problems.toSorted()).toEqual([
       `environment: payload.decryptionKeys ${expected}`,
       `environment: payload.decryptionKeys ${expected}`,
