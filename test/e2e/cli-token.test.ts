@@ -60,7 +60,7 @@ describe('a token that is refused', () => {
       () => token({ header: { typ: 'JWT' } }),
       /its typ is JWT; oauth\.acceptedTypes has at\+jwt: is it an ID token\?/,
     ],
-    ['critical-extension', () => token({ header: { crit: ['x'], x: 1 } }), /names an extension/],
+    ['critical-extension', () => token({ header: { crit: ['x'], x: 1 } }), /requires an extension/],
     ['unknown-key', () => token({}, foreign), /has no key [\w-]+ for RS256/],
     ['signature', () => token({}, { ...foreign, kid: key.kid }), /it was changed, or made by somebody else/],
     ['claims', () => token({ claims: { exp: 'tomorrow' } }), /exp must be a number/],
