@@ -1,5 +1,7 @@
 // Zeebe: a broker with its embedded gateway, whose REST API takes the requests, and a job worker on a gRPC stream.
 
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { dirname, join } from 'node:path';
 import { findJava } from '../../dev/engine/find-java.ts';
@@ -57,7 +59,7 @@ async function startBroker(run: Run, fsync: boolean) {
     await findFreePort(),
     await findFreePort(),
     await findFreePort(),
-    await findFreePort(),
+    await findUdpPort(),
     await findFreePort(),
   ];
   const url = `http://127.0.0.1:${rest}`;
@@ -85,6 +87,15 @@ async function startBroker(run: Run, fsync: boolean) {
     isReady: async () => (await (await fetch(`${url}/v2/topology`)).text()).includes('"role":"leader"'),
   });
   return { url, gateway: `127.0.0.1:${gateway}`, pid };
+}
+
+/** The members of a cluster send each other UDP messages, and {@link findFreePort} occupies the UDP port. */
+async function findUdpPort(): Promise<number> {
+  const socket = createSocket('udp4');
+  await once(socket.bind(0, '127.0.0.1'), 'listening');
+  const { port } = socket.address();
+  await once(socket.close(), 'close');
+  return port;
 }
 
 async function deploy(url: string): Promise<void> {
