@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
+import { pollUntil } from '../stack/poll-until.ts';
 import { ProgramFailed, startProgram } from '../stack/program.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
@@ -65,7 +66,8 @@ it('a request the worker has no key for → 502, and nothing reaches a back end'
   await restartRouter(foreign);
   const answer = await patch();
   expectUnreadable(answer, 'the request cannot be read: there is no key with the id foreign');
-  expect(stack.workers[0]?.output()).toContain('"reason":"payload-unreadable: the request cannot be read');
+  const reason = '"reason":"payload-unreadable: the request cannot be read';
+  await pollUntil("the reason in the worker's log", () => stack.workers[0]?.output().includes(reason));
 });
 
 it.each(['gateway/main.ts', 'workers/main.ts'])(

@@ -70,7 +70,8 @@ describe('what is sound', () => {
     expect(await says()).toBe('first');
     expect(await router.notice()).toContain('http.port of the gateway configuration');
     expect((await router.counts())['router_config_keys_awaiting_restart']).toBe(3);
-    expect(router.program.output()).toContain('these keys take effect only after a restart');
+    const warning = 'these keys take effect only after a restart';
+    await pollUntil('the warning in the log', () => router.program.output().includes(warning));
     router.write('map.yml', mapWith());
     router.write('router.properties', `oauth.issuer=${router.issuer}\n`);
     expect(await router.reload()).toBe('applied');
