@@ -1,4 +1,4 @@
-// Creates the dependencies that the client policies share: idempotency locks, async executions, long polls.
+// Creates the dependencies that the client policies share: idempotency locks, async executions, cancellations, long polls.
 
 import type { Counter } from 'prom-client';
 import { responseHeaderFilter } from '#lib/envelope/headers.ts';
@@ -11,6 +11,7 @@ import { type IdempotencyLocks, LocalIdempotencyLocks } from './idempotency/idem
 import { createKeyMetrics } from './idempotency/idempotent-start.ts';
 import { RedisIdempotencyLocks } from './idempotency/redis-idempotency-locks.ts';
 import { type AsyncDependencies, AsyncExecutions } from './async-executions/async-executions.ts';
+import { type CancellationDependencies, Cancellations } from './async-executions/cancellations.ts';
 import type { LinksOf } from './execution/links.ts';
 import { LongPolls } from './async-executions/long-polls.ts';
 
@@ -22,16 +23,20 @@ export interface ClientDependencies {
   readonly locks: IdempotencyLocks;
   readonly keyRequests: Counter<'outcome'>;
   readonly asyncExecutions: AsyncExecutions;
+  readonly cancellations: Cancellations;
   readonly longPolls: LongPolls;
 }
 
 /** Creates the shared dependencies. @param dependencies with the engine connections for client requests */
 export function createClientDependencies(
   services: SharedServices,
-  dependencies: AsyncDependencies,
+  dependencies: AsyncDependencies & CancellationDependencies,
 ): ClientDependencies {
   const { config, metrics } = services;
+  const cancellations = new Cancellations(dependencies);
+  services.onStop('cancellations', () => cancellations.stop());
   return {
+    cancellations,
     locks: createLocks(services, unknownOutcomeMs + 2 * config['conductor.timeoutMs']),
     keyRequests: createKeyMetrics(metrics),
     asyncExecutions: new AsyncExecutions(dependencies, metrics),

@@ -44,7 +44,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   registerPolicy(
     createExecutionsPolicy(config, {
       ...workflowDependencies,
-      longPolls: sharedState.clientDependencies.longPolls,
+      ...sharedState.clientDependencies,
     }),
   );
   const limits = new WorkerLimits({

@@ -56,6 +56,8 @@ export function createSharedState(services: SharedServices) {
     versions.observe(call);
     countCall(call);
   });
+  // Before every part that calls the engine while it stops: stop functions run in reverse order.
+  services.onStop('engine', () => engines.close());
   const engine = engines.workers;
   const waiters = new CompletionWaiters(engines.clients, log);
   const lookup = createExecutionLookup(services, engine);
@@ -86,7 +88,6 @@ export function createSharedState(services: SharedServices) {
   services.addReadinessNotice('engine-servers', () =>
     engines.leftOut().map((server) => `${server}: this server of the engine does not respond`),
   );
-  services.onStop('engine', () => engines.close());
   // Waiting clients need workers, so polls stay open until the last client has its response.
   const stopQueues = async () => {
     await queues.stop();

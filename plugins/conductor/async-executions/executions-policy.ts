@@ -26,7 +26,7 @@ import { shuttingDown } from '../execution/shutting-down.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { Versions } from '../versions/create-versions.ts';
 import { versionField } from '../versions/requested-version.ts';
-import { cancelExecution } from './cancellation.ts';
+import type { Cancellations } from './cancellations.ts';
 import { ClientExecutions, inboundOf } from '../execution/client-executions.ts';
 import { describeExecutions } from './describe-executions.ts';
 import { documentOf } from './execution-document.ts';
@@ -57,6 +57,7 @@ const maxTries = 10;
 export interface ExecutionsPolicyDependencies extends ExecutionDependencies {
   responseOptions: ResponseOptions;
   longPolls: LongPolls;
+  cancellations: Cancellations;
   versions: Versions;
 }
 
@@ -90,7 +91,6 @@ export function createExecutionsPolicy(config: Config, dependencies: ExecutionsP
 class ExecutionsApi {
   readonly #dependencies: ExecutionsPolicyDependencies;
   readonly #clients: ClientExecutions;
-  readonly #cancellations = new Map<string, Promise<WholeExecution>>();
   readonly #maxWaitMs: number;
   readonly #maxLongPolls: number;
 
@@ -103,26 +103,14 @@ class ExecutionsApi {
 
   async status(request: Request, response: Response): Promise<void> {
     const { execution, waited } = await this.#find(request, response);
-    const { linksOf } = this.#dependencies.responseOptions;
-    const shown = request.method === 'DELETE' ? await this.#cancel(execution) : execution;
+    const { cancellations, responseOptions } = this.#dependencies;
+    const { linksOf } = responseOptions;
+    const shown = request.method === 'DELETE' ? await cancellations.cancel(execution, linksOf) : execution;
     const headers = {
       ...(hasEnded(shown) ? {} : { 'retry-after': '1' }),
       ...(waited === '' ? {} : { 'preference-applied': waited }),
     };
     sendDocument(response, 200, { body: documentOf(shown, linksOf), headers });
-  }
-
-  /** Cancels an execution once for all clients that ask at the same time: one could resume what the other has paused. */
-  #cancel(execution: WholeExecution): Promise<WholeExecution> {
-    const { workflowId } = execution;
-    const { linksOf } = this.#dependencies.responseOptions;
-    const running = this.#cancellations.get(workflowId);
-    if (running !== undefined) return running;
-    const started = cancelExecution(execution, { ...this.#dependencies, linksOf }).finally(() =>
-      this.#cancellations.delete(workflowId),
-    );
-    this.#cancellations.set(workflowId, started);
-    return started;
   }
 
   async response(request: Request, response: Response, compression: CompressOptions | undefined): Promise<void> {

@@ -1,12 +1,11 @@
 // A cancellation against what the engine and its workers do meanwhile: what a worker has goes on, the rest never runs.
 
-import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
-import { cancelExecution } from '../../../../plugins/conductor/async-executions/cancellation.ts';
+import { Cancellations } from '../../../../plugins/conductor/async-executions/cancellations.ts';
 import { cancelled } from '../../../../plugins/conductor/execution/terminations.ts';
 
 const linksOf = (id: string) => ({ self: `/executions/${id}`, response: `/executions/${id}/response` });
@@ -18,11 +17,8 @@ function execution(status: WorkflowStatus, { reason = '', polls = 0 } = {}): Who
   return { ...fields, status, reasonForIncompletion: reason, startTime: 1, endTime: 0, tasks };
 }
 
-let draining = new AbortController();
-afterEach(() => {
-  draining.abort();
-  draining = new AbortController();
-});
+let stop = async () => {};
+afterEach(() => stop());
 
 interface EngineFaults {
   /** What a pause resolves to, or rejects with. */
@@ -37,12 +33,13 @@ interface EngineFaults {
 
 /** An engine that says this of the execution, one answer a look; the last one for good. */
 function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
-  const { pauses = true, terminates = true, failures = 0, failure = new Error('away') } = faults;
+  const { terminates = true, failures = 0, failure = new Error('away') } = faults;
   const calls: string[] = [];
   let reads = 0;
   const engine = {
     async pause() {
       calls.push('pause');
+      const { pauses = true } = faults;
       if (pauses instanceof Error) throw pauses;
       return pauses;
     },
@@ -64,8 +61,9 @@ function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
     },
   };
   const wakeUps = { executionChanged: (id: string) => void calls.push(`changed ${id}`) };
-  const cancel = (given = execution('RUNNING')) =>
-    cancelExecution(given, { engine, executions, wakeUps, linksOf, draining: draining.signal });
+  const cancellations = new Cancellations({ engine, executions, wakeUps });
+  stop = () => cancellations.stop();
+  const cancel = (given = execution('RUNNING')) => cancellations.cancel(given, linksOf);
   return { calls, reads: () => reads, cancel };
 }
 
@@ -75,7 +73,7 @@ const refusal = (status: number) => new EngineError('refused', `responded with $
 const resumes = (calls: readonly string[]) => calls.filter((call) => call === 'resume').length;
 const problem = (code: string) => expect.objectContaining({ code, extensions: { links: linksOf('e-1') } });
 
-describe('cancelExecution', () => {
+describe('cancellation', () => {
   it('pauses, looks, terminates, and wakes who waits', async () => {
     const { calls, cancel } = setUp([running, running, gone]);
     expect(await cancel()).toBe(gone);
@@ -142,9 +140,8 @@ describe('cancelExecution', () => {
     const faults = { terminates: false, failures: 9, failure: refusal(500), state: 'RUNNING' } as const;
     const { calls, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('refused');
-    // A later try is made at once when the router drains.
-    draining.abort();
-    await setImmediate();
+    // A later try is made at once when the router stops.
+    await stop();
     expect(resumes(calls)).toBe(1);
   });
 
@@ -158,11 +155,36 @@ describe('cancelExecution', () => {
     await pollUntil('it to be resumed', () => resumes(calls) === 1);
   });
 
-  it('resumes one that may have been paused when the router drains', async () => {
+  it('resumes one that may have been paused before the router has stopped', async () => {
     const { calls, cancel } = setUp([running], { pauses: refusal(500), state: 'PAUSED' });
     await expect(cancel()).rejects.toThrow('500');
-    draining.abort();
-    await pollUntil('it to be resumed', () => resumes(calls) === 1);
+    await stop();
+    expect(calls).toEqual(['pause', 'resume']);
+  });
+
+  it('does not resume one that a second request cancels, whatever became of the first pause', async () => {
+    const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED' };
+    const { calls, cancel } = setUp([running, running, running, gone], faults);
+    await expect(cancel()).rejects.toThrow('500');
+    faults.pauses = true;
+    expect(await cancel()).toBe(gone);
+    await stop();
+    expect(resumes(calls)).toBe(0);
+  });
+
+  it('resumes one that the first request may have paused and the second cannot cancel', async () => {
+    const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED' };
+    const { calls, cancel } = setUp([running, execution('PAUSED', { polls: 1 })], faults);
+    await expect(cancel()).rejects.toThrow('500');
+    await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
+    await stop();
+    expect(calls).toEqual(['pause', 'resume']);
+  });
+
+  it('cancels once for requests at the same time', async () => {
+    const { calls, cancel } = setUp([running, running, gone]);
+    expect(await Promise.all([cancel(), cancel()])).toEqual([gone, gone]);
+    expect(calls.filter((call) => call === 'pause')).toHaveLength(1);
   });
 
   it.each([
@@ -171,8 +193,7 @@ describe('cancelExecution', () => {
   ])('does not resume one whose pause %s', async (_title, pauses) => {
     const { calls, reads, cancel } = setUp([running], { pauses, state: 'PAUSED' });
     await expect(cancel()).rejects.toBe(pauses);
-    draining.abort();
-    await setImmediate();
+    await stop();
     expect([calls, reads()]).toEqual([['pause'], 0]);
   });
 

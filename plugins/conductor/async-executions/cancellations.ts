@@ -1,0 +1,110 @@
+// Cancels executions that no worker has taken. Executions that a worker has taken continue.
+
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import type { Engine } from '#lib/conductor/engine.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { isUntouched } from '#lib/conductor/executions/superseded.ts';
+import { Problem } from '#lib/problem/problem.ts';
+import type { WakeUps } from '../dispatch/wake-ups.ts';
+import { cancelled } from '../execution/terminations.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
+import { Resumes } from './resumes.ts';
+
+/** What {@link Cancellations} works with. */
+export interface CancellationDependencies {
+  readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
+  readonly executions: Pick<ExecutionApi, 'readWhole' | 'readState'>;
+  readonly wakeUps: Pick<WakeUps, 'executionChanged'>;
+}
+
+/**
+ * Cancels executions. An execution is paused while its tasks are checked, because no router hands out a task of a paused
+ * execution (see withheld-tasks.ts).
+ */
+export class Cancellations {
+  readonly #dependencies: CancellationDependencies;
+  readonly #resumes: Resumes;
+  readonly #running = new Map<string, Promise<WholeExecution>>();
+
+  constructor(dependencies: CancellationDependencies) {
+    this.#dependencies = dependencies;
+    this.#resumes = new Resumes(dependencies);
+  }
+
+  /**
+   * Cancels an execution, once for all clients that ask at the same time: one could resume what the other has paused.
+   * @returns the cancelled execution; also when it had been cancelled before
+   * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then the execution continues as
+   *   soon as the engine responds again
+   */
+  cancel(execution: WholeExecution, linksOf: LinksOf): Promise<WholeExecution> {
+    const { workflowId } = execution;
+    const running = this.#running.get(workflowId);
+    if (running !== undefined) return running;
+    const started = this.#claimAndCancel(execution, linksOf).finally(() => this.#running.delete(workflowId));
+    this.#running.set(workflowId, started);
+    return started;
+  }
+
+  /** Tries once more to resume the executions that may still be paused; resolves when that has ended. */
+  stop(): Promise<void> {
+    return this.#resumes.stop();
+  }
+
+  /** Cancels an execution that an earlier cancellation may have left paused: it must not be resumed in the meantime. */
+  async #claimAndCancel(execution: WholeExecution, linksOf: LinksOf): Promise<WholeExecution> {
+    const { workflowId } = execution;
+    const mayBePaused = await this.#resumes.claim(workflowId);
+    try {
+      return await this.#cancel(execution, linksOf);
+    } catch (error) {
+      if (mayBePaused) this.#resumes.watch(workflowId);
+      throw error;
+    }
+  }
+
+  async #cancel(execution: WholeExecution, linksOf: LinksOf): Promise<WholeExecution> {
+    const { engine, executions, wakeUps } = this.#dependencies;
+    const { workflowId } = execution;
+    const read = async () => (await executions.readWhole(workflowId)) ?? execution;
+    const before = hasEnded(execution) ? execution : await read();
+    if (hasEnded(before)) return expectCancelled(before, linksOf);
+    if (!isUntouched(before)) throw executionUnderWay(linksOf(workflowId));
+    const isPaused = await engine.pause(workflowId).catch((error: unknown) => {
+      if (!(error instanceof EngineError && error.hadNoEffect)) this.#resumes.watch(workflowId);
+      throw error;
+    });
+    // An execution that has ended in the meantime cannot be paused.
+    if (!isPaused) return expectCancelled(await read(), linksOf);
+    try {
+      const paused = await read();
+      if (hasEnded(paused)) return expectCancelled(paused, linksOf);
+      if (!isUntouched(paused)) throw executionUnderWay(linksOf(workflowId));
+      await engine.terminate(workflowId, cancelled);
+    } catch (error) {
+      await this.#resumes.resume(workflowId);
+      throw error;
+    }
+    wakeUps.executionChanged(workflowId);
+    return expectCancelled(await read(), linksOf);
+  }
+}
+
+function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExecution {
+  const { workflowId, status, reasonForIncompletion } = execution;
+  if (status === 'TERMINATED' && reasonForIncompletion === cancelled) return execution;
+  if (!hasEnded(execution)) throw new EngineError('refused', 'the engine did not cancel the execution');
+  throw new Problem('execution-ended', {
+    detail: 'Its response is at the link `response`.',
+    extensions: { links: linksOf(workflowId) },
+  });
+}
+
+function executionUnderWay(links: ExecutionLinks): Problem {
+  return new Problem('execution-under-way', {
+    detail: 'It continues; its response will be at the link `response`.',
+    extensions: { links },
+  });
+}
