@@ -64,14 +64,15 @@ export async function pruneExecutions(rule: PruneRule, context: PruneContext): P
     const page = { offset: rowsSeen.kept.size + rowsSeen.orphans.size, size: batchSize, order: 'first-ended' } as const;
     const { executions } = await api.search(queryOf(rule, now), page);
     const rows = executions.filter(({ workflowId }) => !rowsSeen.removed.has(workflowId));
-    const { deletable, missing } = await checkRows(rows, rule, api);
+    const { deletable, missing, moved } = await checkRows(rows, rule, api);
     const done = deletable.length === 0 ? [] : (await api.remove(deletable)).removed;
     for (const id of done) rowsSeen.removed.add(id);
-    const left = executions.map(({ workflowId }) => workflowId).filter((id) => !done.includes(id));
-    const hasProgress = rowsSeen.record(left, new Set(missing));
+    const gone = new Set([...done, ...moved]);
+    const left = executions.map(({ workflowId }) => workflowId).filter((id) => !gone.has(id));
+    const hasProgress = rowsSeen.record(left, new Set(missing)) || gone.size > 0;
     await onBatch?.({ removed: done.length, inspected: rows.length - missing.length });
     if (executions.length < batchSize) break;
-    if (done.length === 0 && !hasProgress) await pause(recheckPauseMs);
+    if (!hasProgress) await pause(recheckPauseMs);
   }
   return {
     removed: rowsSeen.removed.size,
@@ -134,11 +135,13 @@ async function checkRows(
   rows: readonly ExecutionSummary[],
   rule: PruneRule,
   api: ExecutionApi,
-): Promise<{ deletable: string[]; missing: string[] }> {
-  const decisions = await Promise.all(rows.map(async (row) => (mayMatch(row, rule) ? decide(row, rule, api) : 'keep')));
-  const idsIn = (wanted: string) =>
+): Promise<Record<'deletable' | 'missing' | 'moved', string[]>> {
+  const decisions = await Promise.all(
+    rows.map(async (row) => (mayMatch(row, rule) ? decide(row, rule, api) : ('keep' as const))),
+  );
+  const idsIn = (wanted: Decision) =>
     rows.filter((_, index) => decisions[index] === wanted).map(({ workflowId }) => workflowId);
-  return { deletable: idsIn('delete'), missing: idsIn('missing') };
+  return { deletable: idsIn('delete'), missing: idsIn('missing'), moved: idsIn('moved') };
 }
 
 function mayMatch({ workflowType, input }: ExecutionSummary, { workflow, route, exceptRoutes }: PruneRule): boolean {
@@ -147,17 +150,15 @@ function mayMatch({ workflowType, input }: ExecutionSummary, { workflow, route, 
   return mayBeOf(input, { ...(route === undefined ? {} : { route }) });
 }
 
-async function decide(
-  row: ExecutionSummary,
-  rule: PruneRule,
-  api: ExecutionApi,
-): Promise<'delete' | 'missing' | 'keep'> {
+/** `moved`: its row has left the result of the rule's search. */
+type Decision = 'delete' | 'missing' | 'moved' | 'keep';
+
+async function decide(row: ExecutionSummary, rule: PruneRule, api: ExecutionApi): Promise<Decision> {
   const execution = await read(row, rule, api);
   if (execution === null) return 'missing';
   if (execution.isSelected && rule.statuses.includes(execution.status)) return 'delete';
   // The execution has ended again after a retry: with its new end in the index, the rule for that state finds it.
-  if (hasEnded(execution)) await api.recordEnd(row.workflowId, execution.status);
-  return 'keep';
+  return hasEnded(execution) && (await api.recordEnd(row.workflowId, execution.status)) ? 'moved' : 'keep';
 }
 
 /** Reads the state of an execution, and whether it is one of the rule's routes; null when it does not exist. */

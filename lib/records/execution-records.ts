@@ -56,13 +56,20 @@ export interface UnconfirmedStart {
 /** The sorted sets that can be read in ranges. */
 export type RecordSet = 'started' | 'open' | 'ended';
 
-/** A part of a sorted set: scores (exclusive), direction, position. */
+/** A part of a sorted set: the first `count` ids in the direction between two times (exclusive). */
 export interface RecordRange {
   readonly after?: number | undefined;
   readonly before?: number | undefined;
   readonly isNewestFirst?: boolean;
-  readonly offset: number;
   readonly count: number;
+}
+
+/** What a range has. */
+export interface RecordChunk {
+  /** In the order of the set. An id whose record was removed in the meantime has none. */
+  readonly records: readonly RecordedExecution[];
+  /** Every id with its time in the set. */
+  readonly entries: readonly { readonly executionId: string; readonly time: number }[];
 }
 
 /** Options of {@link ExecutionRecords}. */
@@ -130,11 +137,12 @@ export class ExecutionRecords {
 
   /** Records the end of an execution. Never rejects: during an outage, the command runs once Redis responds again. */
   putEnd(executionId: string, status: WorkflowStatus): Promise<void> {
-    const keys = ['executions', 'open', 'ended'].map((name) => this.#key(name));
-    return this.#redis.runEventually((client) =>
-      // The time at which the command runs, because an outage may have postponed it.
-      client.eval(endScript, { keys, arguments: [executionId, status, String(Date.now())] }),
-    );
+    return this.#redis.runEventually((client) => this.#runEnd(client, executionId, status));
+  }
+
+  /** Records the end of an execution now. @returns false when the same end is recorded, or there is no record */
+  async correctEnd(executionId: string, status: WorkflowStatus): Promise<boolean> {
+    return (await this.#redis.run((client) => this.#runEnd(client, executionId, status))) === 1;
   }
 
   /** Removes records. */
@@ -146,9 +154,10 @@ export class ExecutionRecords {
   }
 
   /** Returns a part of a sorted set in its order. */
-  async range(set: RecordSet, range: RecordRange): Promise<RecordedExecution[]> {
-    const ids = await this.#redis.run((client) => rangeOf(client, this.#key(set), range));
-    return this.#read(ids);
+  async range(set: RecordSet, range: RecordRange): Promise<RecordChunk> {
+    const found = await this.#redis.run((client) => rangeOf(client, this.#key(set), range));
+    const entries = found.map(({ value, score }) => ({ executionId: value, time: score }));
+    return { records: await this.#read(entries.map(({ executionId }) => executionId)), entries };
   }
 
   /** Returns those of the ids that have no record of an open execution. */
@@ -179,6 +188,12 @@ export class ExecutionRecords {
     }));
   }
 
+  #runEnd(client: RedisClient, executionId: string, status: WorkflowStatus): Promise<unknown> {
+    const keys = ['executions', 'open', 'ended'].map((name) => this.#key(name));
+    // The time at which the command runs, because an outage may have postponed it.
+    return client.eval(endScript, { keys, arguments: [executionId, status, String(Date.now())] });
+  }
+
   async #read(executionIds: readonly string[]): Promise<RecordedExecution[]> {
     if (executionIds.length === 0) return [];
     const records = await this.#redis.run((client) => client.hmGet(this.#key('executions'), [...executionIds]));
@@ -205,12 +220,14 @@ export class ExecutionRecords {
 function rangeOf(
   client: RedisClient,
   key: string,
-  { after, before, isNewestFirst = false, offset, count }: RecordRange,
-): Promise<string[]> {
+  { after, before, isNewestFirst = false, count }: RecordRange,
+): Promise<{ value: string; score: number }[]> {
   const from = after === undefined ? '-inf' : `(${after}`;
   const to = before === undefined ? '+inf' : `(${before}`;
-  const limit = { BY: 'SCORE', LIMIT: { offset, count } } as const;
-  return isNewestFirst ? client.zRange(key, to, from, { ...limit, REV: true }) : client.zRange(key, from, to, limit);
+  const limit = { BY: 'SCORE', LIMIT: { offset: 0, count } } as const;
+  return isNewestFirst
+    ? client.zRangeWithScores(key, to, from, { ...limit, REV: true })
+    : client.zRangeWithScores(key, from, to, limit);
 }
 
 /** Returns the error of a call for which the records are needed, while Redis does not respond. */

@@ -22,7 +22,7 @@ import {
   recordsUnavailable,
 } from './execution-records.ts';
 import { RunningExecutions } from './running-executions.ts';
-import { compareByStart, mayMatch, rangeOf, setOf, summaryOf, timeOf, toSummary } from './rows.ts';
+import { compareByStart, mayMatch, rangeOf, setOf, summaryOf, toSummary } from './rows.ts';
 
 /** Records read in one command. */
 const chunkSize = 500;
@@ -87,8 +87,8 @@ export class RecordedIndex implements ExecutionIndex {
     });
   }
 
-  recordEnd(executionId: string, status: WorkflowStatus): Promise<void> {
-    return this.#withRecords(() => this.#records.putEnd(executionId, status));
+  recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean> {
+    return this.#withRecords(() => this.#records.correctEnd(executionId, status));
   }
 
   forget(executionIds: readonly string[]): Promise<void> {
@@ -122,18 +122,18 @@ export class RecordedIndex implements ExecutionIndex {
     const set = setOf(query, order);
     const isNewestFirst = order === 'newest';
     let range: Pick<RecordRange, 'after' | 'before'> = rangeOf(query, set);
-    /** The records of the last chunk's final millisecond, at which the next chunk begins. */
+    /** The ids at the last chunk's final millisecond, at which the next chunk begins. */
     let seen = new Set<string>();
     for (;;) {
       // Pages by time, not by offset: Redis would count up to an offset, and records that leave the set would shift it.
       const count = chunkSize + seen.size;
-      const chunk = await this.#records.range(set, { ...range, isNewestFirst, offset: 0, count });
-      const matching = chunk.filter((record) => !seen.has(record.executionId) && mayMatch(record, query));
+      const { records, entries } = await this.#records.range(set, { ...range, isNewestFirst, count });
+      const matching = records.filter((record) => !seen.has(record.executionId) && mayMatch(record, query));
       yield* set === 'open' ? await this.#stillOpen(matching) : matching;
-      const last = chunk.at(-1);
-      if (last === undefined || chunk.length < count) return;
-      const time = timeOf(last, set);
-      seen = new Set(chunk.filter((record) => timeOf(record, set) === time).map(({ executionId }) => executionId));
+      const last = entries.at(-1);
+      if (last === undefined || entries.length < count) return;
+      const { time } = last;
+      seen = new Set(entries.filter((entry) => entry.time === time).map(({ executionId }) => executionId));
       range = isNewestFirst ? { ...range, before: time + 1 } : { ...range, after: time - 1 };
     }
   }

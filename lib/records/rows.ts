@@ -20,11 +20,6 @@ export function rangeOf(query: ExecutionQuery, set: RecordSet): Pick<RecordRange
     : { after: query.startedAfter, before: query.startedBefore };
 }
 
-/** Returns the score of a record in the set. */
-export function timeOf({ startedAt, endedAt = startedAt }: RecordedExecution, set: RecordSet): number {
-  return set === 'ended' ? endedAt : startedAt;
-}
-
 /** Returns whether a record may match a query: all conditions but those of {@link rangeOf} and the correlation ids. */
 export function mayMatch(
   { workflow, status = 'RUNNING', startedAt }: RecordedExecution,

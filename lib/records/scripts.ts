@@ -51,7 +51,10 @@ local oldest = redis.call('zrange', KEYS[4], 0, 0)[1] or redis.call('zrange', KE
 forget(oldest, ARGV[6])
 return ${recordDropped}`;
 
-/** Records an end, unless the same end is recorded already. KEYS: executions, open, ended. ARGV: id, status, time. */
+/**
+ * Records an end, unless the same end is recorded already, and returns whether it did. KEYS: executions, open, ended.
+ * ARGV: id, status, time.
+ */
 export const endScript = `
 local known = redis.call('hget', KEYS[1], ARGV[1])
 if not known then return 0 end
@@ -61,7 +64,8 @@ record.status = ARGV[2]
 record.endedAt = tonumber(ARGV[3])
 redis.call('hset', KEYS[1], ARGV[1], cjson.encode(record))
 redis.call('zrem', KEYS[2], ARGV[1])
-return redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])`;
+redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])
+return 1`;
 
 /** KEYS: executions, started, open, ended. ARGV: prefix, ids. */
 export const forgetScript = `${forget}

@@ -79,7 +79,9 @@ export class EngineIndex implements ExecutionIndex {
   }
 
   /** The engine updates the rows itself. */
-  async recordEnd(): Promise<void> {}
+  async recordEnd(): Promise<boolean> {
+    return false;
+  }
 
   /** The engine removes the rows itself. */
   async forget(): Promise<void> {}

@@ -78,9 +78,12 @@ export class ExecutionApi {
     return (await this.#index()).correlated(name, correlationId, options);
   }
 
-  /** Corrects the router's record of an execution that has ended in another state than recorded. */
-  async recordEnd(executionId: string, status: WorkflowStatus): Promise<void> {
-    await (await this.#index()).recordEnd(executionId, status);
+  /**
+   * Corrects the router's record of an execution that has ended in another state than recorded.
+   * @returns whether the record has changed: its execution then counts as ended now
+   */
+  async recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean> {
+    return (await this.#index()).recordEnd(executionId, status);
   }
 
   /** Removes executions that the engine no longer has from the router's records. */

@@ -56,8 +56,8 @@ export interface ExecutionIndex {
   workflows(query: ExecutionQuery): Promise<string[]>;
   /** Returns the executions of a workflow with this correlation id, oldest first. */
   correlated(name: string, correlationId: string, options?: CorrelatedOptions): Promise<WholeExecution[]>;
-  /** Records the end of an execution whose row has another state. */
-  recordEnd(executionId: string, status: WorkflowStatus): Promise<void>;
+  /** Records the end of an execution whose row has another state. @returns whether the row has changed */
+  recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean>;
   /** Removes executions that the engine no longer has. */
   forget(executionIds: readonly string[]): Promise<void>;
 }

@@ -45,7 +45,12 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       }
       return { removed: ids, refused: {} };
     },
-    recordEnd: async () => undefined,
+    // The router's records: a corrected row leaves the result of the rule at once.
+    async recordEnd(id: string, status: WorkflowStatus) {
+      const at = index.findIndex(({ workflowId, indexed }) => workflowId === id && indexed !== status);
+      if (at >= 0) index.splice(at, 1);
+      return at >= 0;
+    },
     readState: async (id: string) => alive.get(id)?.status ?? null,
     readWhole: async (id: string) => {
       whole.push(id);
@@ -110,6 +115,17 @@ describe('pruning executions', () => {
     expect(report).toEqual({ removed: 3, orphans: [], kept: 7 });
     expect([...engine.alive.keys()].every((id) => id.startsWith('slow-'))).toBe(true);
     expect(engine.whole).toEqual(['quotes-the-route']);
+  });
+
+  it('skips nothing when rows leave the result because their end is corrected', async () => {
+    const again = (at: number): Stored => {
+      return { workflowId: `again-${at}`, workflowType: 'moviesWF', indexed: 'FAILED', status: 'COMPLETED' };
+    };
+    const failed = ended(8).map((one): Stored => ({ ...one, indexed: 'FAILED', status: 'FAILED' }));
+    const engine = laggingEngine([...[0, 1, 2, 3, 4].map(again), ...failed], 0);
+    const ofFailed = { ...rule, statuses: ['FAILED'] } as const;
+    const report = await pruneExecutions(ofFailed, { ...timeAndApi(engine), now: 0, batchSize: 4 });
+    expect(report).toEqual({ removed: 8, orphans: [], kept: 0 });
   });
 
   it('reports a row that never leaves the index as an orphan and ends', async () => {

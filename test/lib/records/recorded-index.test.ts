@@ -198,7 +198,7 @@ describe('records of executions', requires('redis'), () => {
       engine.end(id, 'COMPLETED');
       const context = { api, now: Date.now() + 60_000, batchSize: 10 };
       const failed = { name: 'failed', statuses: ['FAILED'], olderThanMs: 1 } as const;
-      expect(await pruneExecutions(failed, context)).toMatchObject({ removed: 0, kept: 1 });
+      expect(await pruneExecutions(failed, context)).toMatchObject({ removed: 0, kept: 0 });
       const completed = { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 1 } as const;
       expect(await pruneExecutions(completed, context)).toMatchObject({ removed: 1, kept: 0 });
     });
@@ -209,7 +209,7 @@ describe('records of executions', requires('redis'), () => {
     const ends = async () => {
       recorder.ended(id, 'COMPLETED');
       await settle();
-      return (await records.range('ended', { offset: 0, count: 1 }))[0]?.endedAt;
+      return (await records.range('ended', { count: 1 })).records[0]?.endedAt;
     };
     const first = await ends();
     await pollUntil('a later millisecond', () => Date.now() > Number(first), { everyMs: 1 });
@@ -223,6 +223,23 @@ describe('records of executions', requires('redis'), () => {
     expect(new Set(found)).toEqual(new Set(ids));
     expect(found).toHaveLength(620);
     expect(await idsOf({}, { order: 'newest', size: 1 })).toHaveLength(1);
+  });
+
+  it('pages past ids whose records are removed while it reads', async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 510; count++) ids.push(await start(request('GET', 'x'), { isLookedUp: false }));
+    await redis.run((client) => client.hDel(`${keyPrefix}executions`, ids.slice(0, 3)));
+    expect(await api.count({ statuses: open })).toBe(507);
+  });
+
+  it('tells whether a corrected end has changed the record', async () => {
+    const id = await start(request('PATCH', 'a'));
+    engine.end(id, 'COMPLETED');
+    expect(await api.recordEnd(id, 'COMPLETED')).toBe(true);
+    expect(await api.recordEnd(id, 'COMPLETED')).toBe(false);
+    expect(await api.recordEnd('unknown', 'COMPLETED')).toBe(false);
+    // The same execution, ended otherwise after a retry: it stays among the ended ones.
+    expect(await api.recordEnd(id, 'FAILED')).toBe(true);
   });
 
   it('removes records with their executions, and those of executions that the engine has lost', async () => {
