@@ -1,6 +1,7 @@
 // The caller of an execution, from the unencrypted fields of `inbound`. These contain no personal data.
 
 import { isMisCode } from '#lib/config/mis-code.ts';
+import { readJsonObject } from '#lib/json/json-object.ts';
 import { isCut } from '../shorten-strings.ts';
 
 /** The caller of an execution. Fields are absent when they are unknown or the execution was not started by a request. */
@@ -51,11 +52,15 @@ export function mayBeOf(inputText: string, expected: Pick<Caller, 'clientId' | '
 }
 
 /**
- * Returns whether a row of the engine's index may belong to none of these routes: its text has another route or none, or
- * was truncated.
+ * Returns whether a row of the engine's index may belong to none of these routes. False only when its text is certainly
+ * that of a request of one of them.
  */
 export function mayBeOfOtherRoute(inputText: string, routes: readonly string[]): boolean {
   if (isCut(inputText)) return true;
-  const found = [...inputText.matchAll(/\broute(?:=|":")([\w-]+)/g)].map(([, name]) => String(name));
-  return found.length === 0 || !found.every((name) => routes.includes(name));
+  const input = readJsonObject(inputText);
+  if (input !== null) return !routes.includes(callerOf(input).route ?? '');
+  // Java's text of a map, in which a client's data can look like a field: certain with one field of this name, and after
+  // the one that the router writes before it.
+  if (inputText.split(/\broute=/).length !== 2) return true;
+  return !routes.some((name) => [',', '}'].some((end) => inputText.includes(`, route=${name}${end}`)));
 }

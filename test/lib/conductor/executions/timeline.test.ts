@@ -118,7 +118,16 @@ describe('caller', () => {
     expect(mayBeOf('{"inbound":{"clientId":"demo"}}', { clientId: 'demo' })).toBe(true);
     expect(mayBeOf('{inbound={clientId=other}}', { clientId: 'demo' })).toBe(false);
     expect(mayBeOf('{inbound={headers={accept=a…', { clientId: 'demo' })).toBe(true);
-    expect(mayBeOfOtherRoute('{inbound={route=movies, clientId=demo}}', ['movies'])).toBe(false);
+  });
+
+  it('a row of the index: may be of another route, unless its text is certainly of one of these', () => {
+    expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies}}', ['movies'])).toBe(false);
+    expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies.v2, body=}}', ['movies.v2'])).toBe(false);
+    expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies.v2}}', ['movies'])).toBe(true);
+    expect(mayBeOfOtherRoute('{inbound={headers={x=route=movies}, clientId=demo, route=slow}}', ['movies'])).toBe(true);
+    expect(mayBeOfOtherRoute('{note=?route=movies}', ['movies'])).toBe(true);
+    expect(mayBeOfOtherRoute('{"note":"route=movies"}', ['movies'])).toBe(true);
+    expect(mayBeOfOtherRoute('{"inbound":{"route":"movies.v2"}}', ['movies'])).toBe(true);
     expect(mayBeOfOtherRoute('{"inbound":{"route":"movies"}}', ['adaptor', 'movies'])).toBe(false);
     expect(mayBeOfOtherRoute('{"inbound":{"route":"movies"},"note":"route=slow"}', ['slow'])).toBe(true);
     expect(mayBeOfOtherRoute('{misCode=002}', ['movies'])).toBe(true);
