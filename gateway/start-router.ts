@@ -7,6 +7,7 @@ import { gatewayDir } from '#lib/config/folders.ts';
 import { localFiles } from '#lib/config/sources.ts';
 import type { LoadedConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
+import { registerDropMetric } from '#lib/records/report-dropped.ts';
 import { connectRedis, outageNotice } from '#lib/redis/connect-redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { startRouterReconciler } from '../jobs/reconcile/index.ts';
@@ -67,6 +68,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.gatewayConfigFile']);
   const url = config['redis.url'];
   const redis = url === undefined ? undefined : await connectRedis({ url, log, metrics });
+  if (redis !== undefined) registerDropMetric(metrics);
   const gatewayHost = new GatewayHost({ config, log, metrics, tracer, reportError, redis });
   const { services, sharedResources, knownFiles } = gatewayHost;
   const stops = new Stops(log);

@@ -18,6 +18,11 @@ export class ResourceMetrics extends PromRegistry {
     this.#names.push((metric as unknown as { name: string }).name);
   }
 
+  /** Also finds the metrics of the router and of other resources. */
+  override getSingleMetric<T extends string>(name: string): Metric<T> | undefined {
+    return this.#target.getSingleMetric(name) as Metric<T> | undefined;
+  }
+
   /** Unregisters all metrics of the resource. */
   remove(): void {
     for (const name of this.#names.splice(0)) this.#target.removeSingleMetric(name);

@@ -5,7 +5,7 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 
 /** Dependencies of {@link createDropReport}. */
 export interface DropReportOptions {
-  /** Absent in a program without metrics, which only warns. */
+  /** Where {@link registerDropMetric} has registered the metric; absent in a program without it, which only warns. */
   readonly metrics?: Registry;
   readonly log: Pick<Logger, 'warn'>;
   /** Monotonic clock in milliseconds. Default: performance.now. */
@@ -18,15 +18,19 @@ const help =
 const warnEveryMs = 3_600_000;
 
 /**
- * Registers the metric, which all reports of one registry share.
- * @returns a function to call for each dropped record; it logs at most one warning an hour
+ * Registers the metric, which all reports of a program share. Call it once, with the registry of the program: metrics in
+ * that of a plugin are removed with the plugin.
  */
+export function registerDropMetric(metrics: Registry): void {
+  metrics.registerMetric(new Counter({ name, help, registers: [] }));
+}
+
+/** @returns a function to call for each dropped record; it logs at most one warning an hour */
 export function createDropReport({ metrics, log, clock = () => performance.now() }: DropReportOptions): () => void {
-  const known = metrics?.getSingleMetric(name) as Counter | undefined;
-  const dropped = known ?? new Counter({ name, help, registers: metrics === undefined ? [] : [metrics] });
+  const dropped = metrics?.getSingleMetric(name) as Counter | undefined;
   let warnAgainAt = Number.NEGATIVE_INFINITY;
   return () => {
-    dropped.inc();
+    dropped?.inc();
     if (clock() < warnAgainAt) return;
     warnAgainAt = clock() + warnEveryMs;
     log.warn(

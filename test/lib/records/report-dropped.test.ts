@@ -2,16 +2,22 @@
 
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { createDropReport } from '#lib/records/report-dropped.ts';
+import { ResourceMetrics } from '../../../gateway/snapshots/resource-metrics.ts';
+import { createDropReport, registerDropMetric } from '#lib/records/report-dropped.ts';
 
 it('counts every dropped record of all reports, and warns at most once an hour', async () => {
   const metrics = new Registry();
+  registerDropMetric(metrics);
   const warnings: string[] = [];
   let now = 0;
   const log = { warn: (message: string) => void warnings.push(message) };
   const report = createDropReport({ metrics, log, clock: () => now });
   for (now of [0, 1, 3_599_999, 3_600_000]) report();
-  createDropReport({ metrics, log: { warn: () => undefined } })();
-  expect(await metrics.getSingleMetricAsString('router_records_dropped_total')).toContain('_total 5');
+  // A plugin that a reload adds, and one that a reload removes.
+  for (const resource of [new ResourceMetrics(metrics), new ResourceMetrics(metrics)]) {
+    createDropReport({ metrics: resource, log: { warn: () => undefined } })();
+    resource.remove();
+  }
+  expect(await metrics.getSingleMetricAsString('router_records_dropped_total')).toContain('_total 6');
   expect(warnings).toEqual([expect.stringContaining('records.max'), expect.stringContaining('records.max')]);
 });
