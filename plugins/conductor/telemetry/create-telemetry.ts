@@ -1,5 +1,6 @@
-// Creates the telemetry of executions, and the gauges of held polls, large results and workers.
+// Creates the telemetry of executions, and the metrics of held polls, large results and workers.
 
+import { Counter } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import type { ResultBudget } from '../dispatch/result-budget.ts';
@@ -29,7 +30,7 @@ export interface GaugeSources {
   readonly taskTypes: () => readonly string[];
 }
 
-/** Registers the gauges of waiting clients, held polls, ready tasks, large results, engine calls and workers. */
+/** Registers the metrics of waiting clients, held polls, ready tasks, large results, engine calls and workers. */
 export function createGauges(
   { metrics }: Pick<SharedServices, 'metrics'>,
   { waiters, queues, results, calls, taskTypes }: GaugeSources,
@@ -44,7 +45,15 @@ export function createGauges(
   gauge('router_ready_tasks', 'Tasks at this router that no worker has taken yet', () => queues.readyTasks);
   gauge('router_result_bytes', 'Bytes of large results that are being processed', () => results.held);
   gauge('router_results_waiting', 'Large results of workers that are queued and not read yet', () => results.waiting);
-  gauge('router_engine_calls_total', 'Calls made to the engine since the start', calls);
+  new Counter({
+    name: 'router_engine_calls_total',
+    help: 'Calls made to the engine since the start',
+    registers: [metrics],
+    collect() {
+      this.reset();
+      this.inc(calls());
+    },
+  });
   observeGauge(
     metrics,
     {
