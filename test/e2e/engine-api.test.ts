@@ -182,7 +182,7 @@ describe('workers', () => {
     const startedAt = performance.now();
     const answer = await call(`${stack.url}/movies/x`);
     expect(answer.status).toBe(401);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt, 'long before a held poll ends').toBeLessThan(10_000);
     leave.abort();
     await Promise.all(held);
   });
