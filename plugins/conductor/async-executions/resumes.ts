@@ -63,6 +63,7 @@ export class Resumes {
   }
 
   #start(executionId: string, run: (work: Omit<Work, 'done'>) => Promise<void>): void {
+    if (this.#works.has(executionId)) return;
     const work = { hurry: new AbortController(), isClaimed: false };
     const done = run(work).finally(() => this.#works.delete(executionId));
     this.#works.set(executionId, Object.assign(work, { done }));

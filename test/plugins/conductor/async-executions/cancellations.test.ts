@@ -181,6 +181,14 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
+  it('resumes once one whose pause has failed for two requests', async () => {
+    const { calls, cancel } = setUp([running], { pauses: refusal(500), state: 'PAUSED' });
+    await expect(cancel()).rejects.toThrow('500');
+    await expect(cancel()).rejects.toThrow('500');
+    await stop();
+    expect(calls).toEqual(['pause', 'pause', 'resume']);
+  });
+
   it('cancels once for requests at the same time', async () => {
     const { calls, cancel } = setUp([running, running, gone]);
     expect(await Promise.all([cancel(), cancel()])).toEqual([gone, gone]);
