@@ -1,4 +1,4 @@
-// npm run bench:events: what the event of a PATCH costs its client, and how soon MDM has heard of it.
+// npm run bench:events: what the event of a PATCH costs its client, and how soon MDM hears of it.
 
 import { parseArgs } from 'node:util';
 import { pollUntil } from '../test/stack/poll-until.ts';
@@ -13,8 +13,8 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:events [-- options]
 
-GET and PATCH of a person at a college adaptor in turns, one at a time, through everything; then the time from the
-response to a PATCH to its notification in MDM's governance log.
+Alternates GET and PATCH of a person at a college adaptor, one request at a time, through the whole stack; also
+measures the time from the response to a PATCH to its notification in MDM's governance log.
 
   --requests 200           of each
 ${engineFlagsHelp}`;

@@ -151,6 +151,6 @@ export function positive(flag: string, text: string): number {
 function targetsOf(text: string): TargetName[] {
   const asked = text.split(',');
   const unknown = asked.filter((name) => !targetNames.includes(name as TargetName));
-  if (unknown.length > 0) throw new Error(`--targets: ${unknown.join(', ')} is none of ${targetNames.join(', ')}`);
+  if (unknown.length > 0) throw new Error(`--targets: ${unknown.join(', ')} is not one of ${targetNames.join(', ')}`);
   return targetNames.filter((name) => asked.includes(name));
 }

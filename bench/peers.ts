@@ -115,7 +115,7 @@ function chosenOf(all: readonly Peer[], text: string | undefined): Peer[] {
   if (text === undefined) return [...all];
   const asked = text.split(',');
   const unknown = asked.filter((name) => all.every((peer) => peer.name !== name));
-  if (unknown.length > 0) throw new Error(`--peers: ${unknown.join(', ')} is none of ${namesOf(all)}`);
+  if (unknown.length > 0) throw new Error(`--peers: ${unknown.join(', ')} is not one of ${namesOf(all)}`);
   return all.filter(({ name }) => asked.includes(name));
 }
 

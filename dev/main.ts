@@ -3,7 +3,7 @@
 import { ignoreClosedOutput } from '#lib/process/closed-output.ts';
 import { runStack } from './stack/run-stack.ts';
 
-// A stack whose terminal or pipe is gone stops in order: Ctrl-C ends `npm start | tee log` twice.
+// When its terminal or pipe closes, the stack still shuts down cleanly: Ctrl-C in `npm start | tee log` ends `tee` too.
 ignoreClosedOutput();
 
 process.exit(await runStack(process.argv.slice(2), process.env));

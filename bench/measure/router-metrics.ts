@@ -7,10 +7,10 @@ export async function readMetric(operationsUrl: string, name: string): Promise<n
   return value;
 }
 
-/** Number of minor garbage collections since the start. Each one stops the router. */
+/** Count and duration of the minor garbage collections since the start. Each one pauses the router. */
 export interface Collections {
   readonly count: number;
-  /** All of them together, in milliseconds. */
+  /** Total duration, in milliseconds. */
   readonly ms: number;
 }
 

@@ -1,4 +1,4 @@
-// Express 4, the frame the router is built in: answering JSON by itself; with the engine's three calls behind each
+// Express 4, the framework the router is built on: answering JSON by itself; with the engine's three calls behind each
 // response; and with the exchanges of the router, the worker's included. Nothing is checked, limited, counted or logged.
 
 import { createServer } from 'node:http';
@@ -41,7 +41,7 @@ async function callEngine(engine: HttpClient): Promise<string> {
   return output.outbound.body ?? '';
 }
 
-/** A result's waiting client, by execution. */
+/** The client that waits for the result of each execution. */
 type Clients = Map<string, express.Response>;
 
 /** A worker's exchange that waits for tasks. */
@@ -51,8 +51,8 @@ interface HeldExchange {
 }
 
 /**
- * The fewest exchanges that a request takes with a worker: the client's, the start, the worker's, which brings a result
- * and takes the next task, and the result to the engine.
+ * The fewest exchanges that a request with a worker takes: the client's exchange, the start of the execution, the
+ * worker's exchange (which brings a result and takes the next task), and the call that reports the result.
  */
 function addExchanges(app: express.Express, engine: HttpClient): void {
   const clients: Clients = new Map();

@@ -31,8 +31,8 @@ export function peerReport({ caption, date, command, chart, results }: PeerRepor
     figuresTable(results),
     [
       `Cells of a load: p50 ms · p99 ms · requests/s. Processor time and memory are those of all processes of the system`,
-      `at ${busyLoadOf(results)} in flight, without the client and the back end; pages that processes share count once.`,
-      '"Stored": what of a request is on disk when its response arrives.',
+      `at ${busyLoadOf(results)} in flight, without the client and the back end; shared memory pages count once.`,
+      '"Stored": which data of a request is on disk when its response arrives.',
       '"Calls": requests that the back end received for each response.',
     ].join('\n'),
     failureList(results),
@@ -105,7 +105,7 @@ function lastCells(busy: LoadResult | undefined, measured: readonly LoadResult[]
   ];
 }
 
-/** The first line of a message that may be a page. */
+/** The first line of a message that may be a page long. */
 function firstLine(text: string): string {
   const [line = ''] = text.split('\n');
   return line.replaceAll('|', ' ').slice(0, 100);

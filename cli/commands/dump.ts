@@ -29,7 +29,7 @@ export const dump: CommandDefinition<DumpOptions> = {
   },
   examples: [
     { command: 'dump --dir /tmp/definitions', does: 'write all definitions of the engine into another directory' },
-    { command: "dump --only 'mdm*' --force", does: 'write changes that were made in the engine by hand to the files' },
+    { command: "dump --only 'mdm*' --force", does: 'update the files with changes made by hand in the engine' },
   ],
   addOptions: (command) => addScopeOptions(command).option('--force', 'overwrite files that differ (default: refuse)'),
   run: runDump,

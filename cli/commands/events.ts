@@ -141,6 +141,6 @@ function outcomeOf({
   }
   if (failure !== undefined) return failure;
   return state === 'IN_PROGRESS'
-    ? `not finished: in progress, or lost when the engine was killed; the reconciler repairs it then (EVENT task ${messageId})`
+    ? `not finished: in progress, or lost when the engine was killed; in that case the reconciler repairs it (EVENT task ${messageId})`
     : `nothing was started (EVENT task ${messageId})`;
 }

@@ -21,7 +21,7 @@ export const init: CommandDefinition<InitOptions> = {
   exitCodes: { 0: 'the folder was written', 1: 'error: the folder is not empty, or its name is not valid' },
   examples: [
     { command: 'init my-gateway', does: 'create a gateway; then run npm install and npm start in my-gateway' },
-    { command: 'init my-gateway --package ^1.0.0', does: 'use the package of a registry' },
+    { command: 'init my-gateway --package ^1.0.0', does: 'use the package from a registry' },
   ],
   addOptions: (command) =>
     command

@@ -43,7 +43,7 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
       .option('--look-back <duration>', 'how far back, such as 7d (default: reconciler.lookBackSeconds)')
       .option(
         '--after <duration>',
-        'how long the engine has to start follow-ups by itself, such as 30s (default: reconciler.afterMs)',
+        'time allowed for the engine to start follow-ups by itself, such as 30s (default: reconciler.afterMs)',
       ),
   run: runReconcile,
 };
@@ -89,7 +89,7 @@ function withTimes(config: Config, { lookBack, after }: ReconcileOptions): Confi
 const wouldBe: Readonly<Record<Repair, string>> = {
   resume: 'retry it, so that the engine publishes its event',
   start: 'start the missing follow-up executions',
-  replace: 'start its replacement, then terminate it',
+  replace: 'start its replacement, then terminate the original',
   end: 'terminate it, then probe its back end',
   ask: 'probe its back end to find out whether the PATCH was applied',
 };

@@ -68,7 +68,8 @@ async function readStatus(
   definitions: Definitions,
   staleAfterMs: number,
 ): Promise<Omit<Status, 'address'>> {
-  // Asks only the engine's own index, so an engine without one reports 0. Counting the routers' records would read all.
+  // Asks only the engine's own index, so an engine without one reports 0. Counting the routers' records
+  // would read all of them.
   const index = new EngineIndex(call);
   const count = async (name: WorkflowStatus) => [name, await index.count({ statuses: [name] })] as const;
   const [version, registered, pollData, queues, ...executions] = await Promise.all([

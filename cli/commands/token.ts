@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all of the route)')
       .option(
         '--path <path>',
-        'check this path, such as /adaptor/001/x, with the limits on MIS codes and on calls of the engine',
+        'check this path, such as /adaptor/001/x, with the limits on MIS codes and on calls to the engine',
       )
       .option('--raw', 'print the token and nothing else'),
   run: runToken,

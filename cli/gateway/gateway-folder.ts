@@ -12,7 +12,7 @@ export interface FolderOptions {
 }
 
 /**
- * Absolute path of the gateway's folder: the working directory, or the checkout when the working directory has none.
+ * Absolute path of the gateway's folder: the working directory, or the checkout when that is not a gateway.
  */
 export const rootDir = gatewayDir();
 

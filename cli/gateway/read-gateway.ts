@@ -35,5 +35,5 @@ export async function findGateway(config: Config, dir: string): Promise<Gateway 
 export function routeNamed<Route extends { readonly name: string }>(routes: readonly Route[], name: string): Route {
   const found = routes.find((route) => route.name === name);
   if (found !== undefined) return found;
-  throw new CommandError([`--route: ${name} is none of ${routes.map((route) => route.name).join(', ')}`]);
+  throw new CommandError([`--route: ${name} is not one of ${routes.map((route) => route.name).join(', ')}`]);
 }

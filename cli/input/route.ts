@@ -35,7 +35,7 @@ export function readRoute(name: string, options: AddRouteOptions): { route: Rout
     ...paths.flatMap((each) => problemsOfPath(each, strip)),
     ...methods
       .filter((method) => !routableMethods.some((known) => known === method))
-      .map((method) => `--methods: ${method} is none of ${routableMethods.join(', ')} (GET implies HEAD)`),
+      .map((method) => `--methods: ${method} is not one of ${routableMethods.join(', ')} (GET implies HEAD)`),
     ...(badUrl === null ? [] : [`--url ${badUrl}`]),
     ...(misCodes === undefined || paths.every((each) => each.split('/').includes(`:${misCodes}`))
       ? []
@@ -63,7 +63,7 @@ function problemsOfPath(path: string, strip: string): string[] {
     return [`--path: ${path} would match the paths of other routes: its first segment must be plain`];
   try {
     const names = [...templateOf(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    if (new Set(names).size < names.length) return [`--path: ${path} has two parameters of one name`];
+    if (new Set(names).size < names.length) return [`--path: ${path} has two parameters with the same name`];
   } catch (error) {
     return [`--path: ${(error as Error).message}`];
   }

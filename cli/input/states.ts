@@ -27,7 +27,7 @@ export function parseWords<Word extends string>(
   return text.split(',').map((word) => {
     const found = known.get(word.trim().toUpperCase().replace(/[- ]/g, '_'));
     if (found !== undefined) return found;
-    throw new CommandError([`--state: ${word.trim()} is none of ${[...known.keys()].map(optionWord).join(', ')}`]);
+    throw new CommandError([`--state: ${word.trim()} is not one of ${[...known.keys()].map(optionWord).join(', ')}`]);
   });
 }
 

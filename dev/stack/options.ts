@@ -41,7 +41,7 @@ export function parseFlags(args: readonly string[]): Flags {
     const options = { verbose: { type: 'boolean' }, help: { type: 'boolean' }, store: { type: 'string' } } as const;
     const { verbose = false, help = false, store: name = 'sqlite' } = parseArgs({ args: [...args], options }).values;
     const store = stores.find((known) => known === name);
-    if (store === undefined) throw new Error(`--store ${name} is none of ${stores.join(', ')}`);
+    if (store === undefined) throw new Error(`--store ${name} is not one of ${stores.join(', ')}`);
     return { verbose, help, store };
   } catch (error) {
     throw new Error(`${(error as Error).message}\n\n${help}`, { cause: error });

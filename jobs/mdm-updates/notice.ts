@@ -27,7 +27,7 @@ export function watchConsumer({ connection, consumer, queue, log }: Watched): ()
     isRefused = true;
   });
   return () => {
-    if (!isConnected) return ["the broker of MDM's updates does not respond: they wait there"];
+    if (!isConnected) return ["the broker of MDM's updates does not respond: the updates wait in its queue"];
     return isRefused ? [`MDM's updates cannot be consumed: is there a queue ${queue} that this router may read?`] : [];
   };
 }

@@ -94,7 +94,7 @@ function describePath(path: string, at: string): Description {
     const headers = { Location: location, 'Cache-Control': headerRef('CacheControl') };
     return { responses: { 302: { description: `The page is at ${at}.`, headers } } };
   }
-  if (path === at) return { responses: describeStatic('A page to read and to try.', 'text/html') };
+  if (path === at) return { responses: describeStatic('An interactive page that can send requests.', 'text/html') };
   return {
     problems: ['not-found'],
     parameters: [{ name: 'file', in: 'path', example: 'start.js' }],

@@ -13,7 +13,7 @@ export function takeHeader(request: IncomingMessage, name: string): string[] {
     const field = rawHeaders[index] as string;
     if (field.length !== name.length || field.toLowerCase() !== name) continue;
     values.push(rawHeaders[index + 1] as string);
-    // The value is emptied instead of removed, because Node iterates this list by a count that it took before.
+    // The value is emptied instead of removed, because Node iterates over the list up to its original length.
     rawHeaders[index + 1] = '';
   }
   if (values.length === 0) return values;

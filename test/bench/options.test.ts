@@ -30,7 +30,7 @@ describe('the options of npm run bench', () => {
   it.each([
     [['--in-flight', '1,many'], '--in-flight takes numbers above 0, not "many"'],
     [['--seconds', '0'], '--seconds takes numbers above 0, not "0"'],
-    [['--targets', 'router,rooter'], '--targets: rooter is none of'],
+    [['--targets', 'router,rooter'], '--targets: rooter is not one of'],
     [['--store', 'mysql'], '--store takes sqlite, postgresql, redis, not "mysql"'],
     [['--fast'], '--fast'],
   ])('refuse %j', (args, message) => {

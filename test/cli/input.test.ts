@@ -53,10 +53,10 @@ describe('states and names', () => {
     expect(parseStates('Timed Out,CANCELLED,paused')).toEqual(['TIMED_OUT', 'TERMINATED', 'PAUSED']);
     expect(parseWords('In-Progress', ['IN_PROGRESS'])).toEqual(['IN_PROGRESS']);
     expect(() => parseStates('broken')).toThrow(
-      'broken is none of running, completed, failed, timed-out, terminated, paused, cancelled',
+      'broken is not one of running, completed, failed, timed-out, terminated, paused, cancelled',
     );
     expect(() => parseStates('running', ['COMPLETED', 'FAILED', 'TIMED_OUT', 'TERMINATED'])).toThrow(
-      'running is none of completed, failed, timed-out, terminated',
+      'running is not one of completed, failed, timed-out, terminated',
     );
   });
 

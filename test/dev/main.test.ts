@@ -22,7 +22,7 @@ afterEach(() => rmSync(stateDir, { recursive: true }));
 const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
 const environment = (env: NodeJS.ProcessEnv) => ({ PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env });
 
-/** As a process, to its end. */
+/** Runs `npm start` as a process of its own; `ended` resolves when it exits. */
 function launch(env: NodeJS.ProcessEnv) {
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry], {
@@ -35,7 +35,7 @@ function launch(env: NodeJS.ProcessEnv) {
   return { child, output, ended };
 }
 
-/** In this process: what ends before the first program of the stack. */
+/** Runs `npm start` in this process, for cases that end before it starts the first program of the stack. */
 async function start(env: NodeJS.ProcessEnv, args: string[] = []) {
   let printed = '';
   const keep = (chunk: unknown) => ((printed += String(chunk)), true);

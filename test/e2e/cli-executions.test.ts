@@ -110,12 +110,12 @@ describe('executions list', () => {
     const route = await cli(['executions', 'list', '--route', 'film']);
     expect([route.exitCode, route.stderr]).toEqual([
       1,
-      expect.stringMatching(/^--route: film is none of .*\badaptor, movies\b.*\n$/),
+      expect.stringMatching(/^--route: film is not one of .*\badaptor, movies\b.*\n$/),
     ]);
     const state = await cli(['executions', 'list', '--state', 'broken']);
     expect([state.exitCode, state.stderr]).toMatchObject([
       1,
-      expect.stringContaining('broken is none of running, completed'),
+      expect.stringContaining('broken is not one of running, completed'),
     ]);
   });
 

@@ -1,5 +1,5 @@
-// `npm start`: the calls of API clients that were written before this router, the CLI beside it, an identity provider that runs
-// already, and the files that it leaves.
+// `npm start`: the calls of API clients that were written before this router, the CLI beside it, an identity
+// provider that is already running, and the files that the stack leaves.
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ describe('with an engine of its own', () => {
     return answer.json<{ access_token: string }>().access_token;
   }
 
-  /** As those clients call: `bearer` in lower case, and a content type on GET as well. */
+  /** Sends a request as those clients do: `bearer` in lower case, and a content type on GET as well. */
   async function ask(path: string, { body, client = 'demo' }: { body?: object; client?: string } = {}) {
     return call(`${stack.url}${path}`, {
       method: body === undefined ? 'GET' : 'PATCH',

@@ -18,7 +18,7 @@ import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
 const engineStateDir = engineOfRun().stateDir;
-/** Of an engine that was given: CONDUCTOR_STATE_DIR on SQLite, CONDUCTOR_DATABASE on PostgreSQL. */
+/** An existing engine is named by CONDUCTOR_STATE_DIR (SQLite) or CONDUCTOR_DATABASE (PostgreSQL). */
 const databaseUrl = process.env['CONDUCTOR_DATABASE'];
 const store: EngineStore = databaseUrl === undefined ? sqliteStore(engineStateDir) : postgresStore(databaseUrl);
 
@@ -52,7 +52,7 @@ describe.each([
 ])('payloads %s', (_title, payloadKey) => {
   const markers = createMarkers();
   const { credential, personal } = markers;
-  /** Everything that was found in a place, credentials and people apart. */
+  /** Returns the markers found in `content`: credentials and personal values separately. */
   const found = (content: string | Buffer) => markers.findIn(content);
   const exchanges: Exchange[] = [];
   const executions: string[] = [];
@@ -153,7 +153,7 @@ describe.each([
       body: JSON.stringify({ cccid }),
     });
 
-  /** All the way round: the other college has it, by the event and two more executions. */
+  /** Sends a PATCH and waits until the event and two more executions have delivered it to the other college. */
   async function shareWith(cccid: string, timeoutMs: number): Promise<void> {
     const { answer } = await patchHere(cccid);
     expect(answer.status).toBe(200);
@@ -180,7 +180,7 @@ describe.each([
     return JSON.parse(body.toString('utf8')) as { workflowId: string; status: string }[];
   }
 
-  /** The engine goes away, with a request in it and before another one. */
+  /** Cuts the connection to the engine while one request is in progress, then sends another. */
   async function provokeOutage(): Promise<void> {
     const running = ask('a request that loses its engine', `/adaptor/001/mock/faults/slow/600?n=${personal('lost')}`);
     await pollUntil('it to reach the back end', async () => {
@@ -312,7 +312,7 @@ describe.each([
       }
     });
 
-  /** Secrets that are no markers; the key of this run as well. */
+  /** Returns the leaked secrets that are not markers, including the payload key of this run. */
   function leaksOf(content: string | Buffer): string[] {
     const text = typeof content === 'string' ? content : content.toString('latin1');
     const leaks = [publicSecrets.exec(text)?.[0], tokenIn(text)];

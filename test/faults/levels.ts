@@ -29,7 +29,10 @@ export async function readLevels(operationsUrl: string, pid: number): Promise<Le
   };
 }
 
-/** Why `after` is not the level of `before`; empty when it is. Memory may have doubled, and grown by 64 MiB: caches fill. */
+/**
+ * Why `after` is not the level of `before`; empty when it is.
+ * Memory may double or grow by 64 MiB, whichever is more: caches fill.
+ */
 export function notBack(before: Levels, after: Levels): string[] {
   const reasons: string[] = [];
   const most = (name: keyof Levels, limit: number) => {

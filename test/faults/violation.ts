@@ -5,7 +5,7 @@ export type Invariant = (typeof invariants)[number];
 
 export interface Violation {
   readonly invariant: Invariant;
-  /** The client's request, or what else it is about. */
+  /** The client's request, or whatever else the violation concerns. */
   readonly subject: string;
   readonly what: string;
 }

@@ -50,7 +50,7 @@ export type Mdm = Awaited<ReturnType<typeof connectMdm>>;
 
 function connect(url: string): Connection {
   const connection = new Connection({ url, retryLow: 100, retryHigh: 500, connectionTimeout: 5_000 });
-  // Without a listener Node takes a lost connection for the end of the process.
+  // Without an error listener, a lost connection would end the process.
   connection.on('error', () => undefined);
   return connection;
 }

@@ -6,7 +6,7 @@ import { compileCacheOf } from '../../dev/setup/run-entry.mjs';
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * A variable of their environment. Not where coverage is measured: V8 counts less exactly in functions from the cache.
+ * Environment variable of these programs; none when coverage is measured: V8 counts cached functions less exactly.
  */
 export const compileCache: Readonly<Record<string, string>> =
   process.env['NODE_V8_COVERAGE'] === undefined ? { NODE_COMPILE_CACHE: compileCacheOf(rootDir) } : {};

@@ -118,7 +118,7 @@ function checkStep(definitions: Definitions, { taskType, route, backEndMs, respo
   }
   if (route?.writes === false && responseMs > route.responseDeadlineMs) {
     report(
-      `must be at most ${route.responseDeadlineMs / 1_000} s: route ${route.name} only reads, and its clients wait no longer`,
+      `must be at most ${route.responseDeadlineMs / 1_000} s: route ${route.name} only reads, and its clients do not wait longer`,
     );
   }
   return problems;

@@ -95,7 +95,8 @@ export async function carryOutIntervention(
     ? {
         executionId,
         outcome: 'done',
-        reason: 'a worker received the task just before; it is unknown whether the back end has processed the request',
+        reason:
+          'a worker received the task just before the cancellation; it is unknown whether the back end has processed the request',
       }
     : { executionId, outcome: 'done' };
 }

@@ -72,7 +72,7 @@ export function findAllowedCall(method: string, path: string): AllowedCall | und
 export function judgeCall({ method, path, scopes }: PlannedRequest, strip: string): Refusal | undefined {
   if (path === undefined) return undefined;
   const call = findAllowedCall(method, path.split('?', 1)[0]?.slice(strip.length) ?? '');
-  if (call === undefined) return { status: 404, reason: 'the router does not forward this call of the engine' };
+  if (call === undefined) return { status: 404, reason: 'the router does not forward this call to the engine' };
   return scopes.has(call.scope) ? undefined : { status: 403, reason: `this call needs ${call.scope}` };
 }
 

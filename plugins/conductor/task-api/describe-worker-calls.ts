@@ -84,7 +84,7 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
   },
   exchange: {
     description:
-      'Reports results and takes tasks of several types in one request. The body is lines of JSON: the first is a `conductor.Exchange`, each other one a `conductor.TaskResult`. The response comes as soon as there are tasks, and is empty after `timeout`; at once when a result was not accepted.',
+      'Reports results and takes tasks of several types in one request. The body is lines of JSON: the first line is a `conductor.Exchange`, every other line a `conductor.TaskResult`. The response comes as soon as there are tasks, and is empty after `timeout`; at once when a result was not accepted.',
     requestBody: {
       required: true,
       content: {
@@ -114,7 +114,7 @@ const body = {
   escaped: {
     const: true,
     description:
-      'The texts of the other members are escaped: a backslash and the character behind it stand for that character.',
+      'The texts of the other members are escaped: a backslash and the character after it stand for that character.',
   },
   sealed: text('The other members, encrypted (JWE), when payloads are encrypted.'),
 };

@@ -26,7 +26,7 @@ export function requestedVersion(
   { scopes }: Pick<RequestContext, 'scopes'>,
   { versions, scope }: VersionChoice,
 ): number | undefined {
-  // Node joins repeated fields with a comma, which is no version either.
+  // Node joins repeated fields with a comma; the joined value is not a version of the route and is rejected below.
   const field = headers[versionField];
   if (field === undefined) return undefined;
   if (scope === undefined || scopes?.has(scope) !== true) throw forbidden(scope);

@@ -49,7 +49,7 @@ export async function readExecutionRequest(
   const { config, versions, domainOf, responseDeadlineMs } = route;
   const context = contextOf(request);
   const clientGone = signalWhenGone(response);
-  // Most bodies arrive with the head. The time that the policies before have taken then counts towards the deadline.
+  // Most bodies arrive with the head. The time that earlier policies have taken then counts towards the deadline.
   const cameWithHead = request.complete;
   const body = await readBody(request, config['router.maxBodyBytes']);
   const now = performance.now();
@@ -96,7 +96,7 @@ function keyNameOf(request: Request, { clientId }: RequestContext, isRequired: b
   throw new Problem('idempotency-key-missing', { detail });
 }
 
-/** Removes the preferences that the router applies from the back end's header fields. */
+/** Returns the header fields for the back end without the preferences that the router itself applies. */
 function withoutAppliedPreferences(
   headers: HeaderFields,
   { respondAsync, waitSeconds, others }: Preferences,

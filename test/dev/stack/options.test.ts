@@ -19,7 +19,7 @@ describe('parseFlags', () => {
 describe('--store', () => {
   it('knows sqlite and redis, and refuses another store', () => {
     for (const store of ['sqlite', 'redis']) expect(parseFlags(['--store', store])).toMatchObject({ store });
-    expect(() => parseFlags(['--store', 'oracle'])).toThrow(/--store oracle is none of sqlite, redis[\s\S]*Usage/);
+    expect(() => parseFlags(['--store', 'oracle'])).toThrow(/--store oracle is not one of sqlite, redis[\s\S]*Usage/);
   });
 
   it('redis: gives the router the Redis server of the engine, and the pruner no database', async () => {

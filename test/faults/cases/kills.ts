@@ -16,7 +16,7 @@ const everything: WorldOptions = {
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   workers: { WORKERS_CONCURRENCY: '24' },
 };
-/** Without progress for longer, nothing more is to be expected: unacknowledged messages return within two minutes. */
+/** After a longer pause, no more progress is expected: unacknowledged messages return within two minutes. */
 const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
@@ -25,7 +25,7 @@ const killedInTurn: readonly ComponentKind[] = [...killedKinds, "engine's Redis"
 /** If there are several components of a kind, one in this many kills hits all of them. */
 const allAtOnceOneIn = 5;
 
-/** The kinds in turns, so that each is killed as often; pauses and victims are the seed's. */
+/** The kinds in turn, so that each is killed equally often; the seed determines pauses and victims. */
 const oneAfterTheOther: Case = {
   name: 'kills-under-load',
   tries: 8,
@@ -49,7 +49,7 @@ async function killInTurn(world: World, kinds: readonly ComponentKind[]): Promis
 
 const storeKinds: readonly ComponentKind[] = ['engine', "engine's Redis"];
 
-/** The engine and its Redis in turns, and sometimes both at the same moment. */
+/** The engine and its Redis in turn, and sometimes both at the same moment. */
 const engineAndStore: Case = {
   name: 'engine-and-its-redis-killed',
   tries: 6,
@@ -67,7 +67,7 @@ const engineAndStore: Case = {
   },
 };
 
-/** Times that a kind was killed, per part of it. */
+/** Number of kills of a kind; each killed component counts. */
 function killsOf(world: World, kind: ComponentKind): number {
   return world.events().filter((event) => event.actor === 'nemesis' && event.event === 'fault' && event.kind === kind)
     .length;

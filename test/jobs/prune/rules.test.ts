@@ -102,7 +102,9 @@ describe('rules of a command', () => {
 
   it('rejects an unknown route, and a route together with a workflow', async () => {
     const config = await configOf();
-    expect(() => rulesFor({ route: 'film' }, config, routes)).toThrow('film is none of movies, adaptor, adaptor-slow');
+    expect(() => rulesFor({ route: 'film' }, config, routes)).toThrow(
+      'film is not one of movies, adaptor, adaptor-slow',
+    );
     expect(() => rulesFor({ route: 'movies', workflow: 'mdmWF' }, config, routes)).toThrow('not both');
   });
 });

@@ -65,7 +65,7 @@ class Routers {
     const ended = Promise.all(this.#rounds.map((rounds) => rounds.run().finally(() => running--)));
     while (running > 0) {
       await new Promise(setImmediate);
-      // A round that has found nothing of a probe asks again in a second.
+      // A round that has not found its probe searches again after a second.
       if (this.#held.length === 0)
         await Promise.race([ended, new Promise<void>((resolve) => (this.#onHeld = resolve))]);
       this.#held.splice(Math.floor(this.#next() * this.#held.length), 1)[0]?.();
@@ -136,7 +136,7 @@ function hideFollowersOf(source: string, { api }: EngineIndex): void {
   };
 }
 
-/** A PATCH that a worker has taken: answered with 200, or nobody knows. */
+/** A PATCH that a worker has taken: the response was 200, or its outcome is unknown. */
 function patchOf(workflowId: string, now: number, status: 'COMPLETED' | 'TIMED_OUT'): WholeExecution {
   const outbound = createOutbound({ status: 200, headers: {}, body: Buffer.from('{}') });
   const inbound = createInbound({
@@ -155,7 +155,7 @@ function patchOf(workflowId: string, now: number, status: 'COMPLETED' | 'TIMED_O
 
 const cases = Object.keys(faults).flatMap((fault) => names.map((name) => [fault, name] as const));
 
-/** What the engine makes of a start that works. */
+/** Returns the execution that the engine creates for a successful start. */
 const scheduled =
   (routers: Routers) =>
   ({ name }: StartWorkflowRequest): Partial<WholeExecution> => ({
@@ -173,7 +173,7 @@ it.each(cases)(
         engine.put(faults[fault]!(name, routers.now));
         for (let round = 0; round < 8; round++) await routers.runRounds();
         const label = `${count} routers, order ${seed}`;
-        // What can be retried is not started.
+        // Executions that can be retried are not started again.
         expect(engine.started.length, label).toBeLessThanOrEqual(fault.includes('without') ? count : 0);
         const hasAttempt = [...engine.executions.values()].some(
           (execution) => !hasEnded(execution) && execution.tasks.at(-1)?.status === 'SCHEDULED',
@@ -247,7 +247,7 @@ it('a PATCH whose probe had to wait is inspected when another router has started
   engine.outcomeOf = () => ({ status: 'RUNNING', startTime: routers.now, tasks: [taskOf('', {})] });
   for (const id of ['patch-0', 'patch-1']) engine.put(patchOf(id, routers.now, 'TIMED_OUT'));
   expect(await routers.runRounds()).toEqual([2]);
-  // Another router has a response for the first PATCH, and asks for the second one.
+  // Another router has the result of the probe for the first PATCH, and has started the probe for the second.
   const [probe] = engine.started;
   const [first = '', second = ''] =
     probe?.correlationId === 'patch-0' ? ['patch-0', 'patch-1'] : ['patch-1', 'patch-0'];

@@ -163,7 +163,7 @@ describe('a failure', () => {
     expect(parseFailure(wrapped)).toEqual(parseFailure(reason));
   });
 
-  it.each([undefined, '', 'something else', 'internal-error: x'])('%j is none of ours', (reason) => {
+  it.each([undefined, '', 'something else', 'internal-error: x'])('%j is not one of ours', (reason) => {
     expect(parseFailure(reason)).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-// The in-flight limit: so many at a time, and a place is free again when its request has ended, however it ended.
+// The in-flight limit: a maximum of concurrent requests; a permit is released when its request ends, however it ends.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';

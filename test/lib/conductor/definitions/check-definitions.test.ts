@@ -353,7 +353,7 @@ describe('the budget of time-outs', () => {
     [
       "a read's task that outlives its clients",
       task('movies_intake', 'responseTimeoutSeconds', 26),
-      /responseTimeoutSeconds: must be at most 25 s: route movies only reads, and its clients wait no longer$/,
+      /responseTimeoutSeconds: must be at most 25 s: route movies only reads, and its clients do not wait longer$/,
     ],
     [
       "a write's task that an engine restart would time out",

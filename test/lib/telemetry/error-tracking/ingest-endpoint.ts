@@ -1,4 +1,4 @@
-// A stand-in of Sentry's ingest endpoint: a real HTTP server that keeps the envelopes it receives.
+// A stand-in for Sentry's ingest endpoint: a real HTTP server that keeps the envelopes it receives.
 
 import { type HttpRecorder, startHttpRecorder } from '../../../stack/http-recorder.ts';
 
@@ -6,7 +6,7 @@ export interface IngestEndpoint extends Pick<HttpRecorder, 'close'> {
   readonly dsn: string;
   /** Everything that was received, as text. */
   envelopes(): string[];
-  /** The error events among it. */
+  /** The error events in the received envelopes. */
   events(): Record<string, unknown>[];
 }
 

@@ -9,7 +9,7 @@ import { pollUntil } from '../../../stack/poll-until.ts';
 const task = (workflowInstanceId: string, workflowType = 'college-adaptorWF') =>
   ({ taskId: `t-${workflowInstanceId}`, taskDefName: 'intake', workflowInstanceId, workflowType }) as unknown as Task;
 
-/** An engine with these tasks in its queue that says of their executions, one response a look, what it is told to. */
+/** Creates an engine with these tasks in its queue; each status query returns the next of `answers`. */
 function setUp(
   tasks: Task[],
   answers: (WorkflowStatus | Error)[],
