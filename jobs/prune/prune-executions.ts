@@ -156,8 +156,9 @@ type Decision = 'delete' | 'missing' | 'moved' | 'keep';
 async function decide(row: ExecutionSummary, rule: PruneRule, api: ExecutionApi): Promise<Decision> {
   const execution = await read(row, rule, api);
   if (execution === null) return 'missing';
-  if (execution.isSelected && rule.statuses.includes(execution.status)) return 'delete';
-  // The execution has ended again after a retry: with its new end in the index, the rule for that state finds it.
+  // In another state than its row, the execution has ended again after a retry: its age is that of its new end.
+  const isAsFound = execution.status === row.status && rule.statuses.includes(execution.status);
+  if (execution.isSelected && isAsFound) return 'delete';
   return hasEnded(execution) && (await api.recordEnd(row.workflowId, execution.status)) ? 'moved' : 'keep';
 }
 

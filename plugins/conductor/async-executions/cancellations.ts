@@ -1,5 +1,6 @@
 // Cancels executions that no worker has taken. Executions that a worker has taken continue.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -10,10 +11,12 @@ import type { WakeUps } from '../dispatch/wake-ups.ts';
 import { cancelled } from '../execution/terminations.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
-import { Resumes } from './resumes.ts';
+import { type ResumeDependencies, Resumes } from './resumes.ts';
+
+const maxStopMs = 5_000;
 
 /** What {@link Cancellations} works with. */
-export interface CancellationDependencies {
+export interface CancellationDependencies extends ResumeDependencies {
   readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readWhole' | 'readState'>;
   readonly wakeUps: Pick<WakeUps, 'executionChanged'>;
@@ -48,9 +51,14 @@ export class Cancellations {
     return started;
   }
 
-  /** Tries once more to resume the executions that may still be paused; resolves when that has ended. */
-  stop(): Promise<void> {
-    return this.#resumes.stop();
+  /**
+   * Tries once more to resume the executions that may still be paused. Resolves when that has ended, after 5 seconds at
+   * most: an engine that does not respond must not delay the other stop functions until the router is killed.
+   */
+  async stop(): Promise<void> {
+    this.#resumes.hurry();
+    const idle = Promise.allSettled(this.#running.values()).then(() => this.#resumes.whenIdle());
+    await Promise.race([idle, pause(maxStopMs, undefined, { ref: false })]);
   }
 
   /** Cancels an execution that an earlier cancellation may have left paused: it must not be resumed in the meantime. */
@@ -73,7 +81,7 @@ export class Cancellations {
     if (hasEnded(before)) return expectCancelled(before, linksOf);
     if (!isUntouched(before)) throw executionUnderWay(linksOf(workflowId));
     const isPaused = await engine.pause(workflowId).catch((error: unknown) => {
-      if (!(error instanceof EngineError && error.hadNoEffect)) this.#resumes.watch(workflowId);
+      if (mayHaveEffect(error)) this.#resumes.watch(workflowId);
       throw error;
     });
     // An execution that has ended in the meantime cannot be paused.
@@ -82,14 +90,23 @@ export class Cancellations {
       const paused = await read();
       if (hasEnded(paused)) return expectCancelled(paused, linksOf);
       if (!isUntouched(paused)) throw executionUnderWay(linksOf(workflowId));
-      await engine.terminate(workflowId, cancelled);
     } catch (error) {
       await this.#resumes.resume(workflowId);
       throw error;
     }
+    await engine.terminate(workflowId, cancelled).catch(async (error: unknown) => {
+      // While the engine may still terminate the execution, no worker may get its task.
+      if (mayHaveEffect(error)) this.#resumes.watch(workflowId);
+      else await this.#resumes.resume(workflowId);
+      throw error;
+    });
     wakeUps.executionChanged(workflowId);
     return expectCancelled(await read(), linksOf);
   }
+}
+
+function mayHaveEffect(error: unknown): boolean {
+  return !(error instanceof EngineError && error.hadNoEffect);
 }
 
 function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExecution {

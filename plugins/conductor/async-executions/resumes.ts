@@ -5,16 +5,17 @@ import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 
-/** Longest time for which a router tries to resume an execution, in milliseconds. */
-const maxResumeMs = 10 * 60_000;
-const resumePauseMs = 1_000;
-/** How long the engine may take to pause an execution, in milliseconds: it waits up to a minute for its lock. */
-const maxPauseMs = 75_000;
-
 /** What {@link Resumes} works with. */
 export interface ResumeDependencies {
   readonly engine: Pick<Engine, 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readState'>;
+  /** Pause between two looks at an execution, in milliseconds. Default: 1 second. */
+  readonly everyMs?: number;
+  /**
+   * Time after which a call whose response was lost has no effect any more, in milliseconds. Default: 75 seconds, because
+   * the engine waits up to a minute for its lock. A cancellation through another router takes less.
+   */
+  readonly settledMs?: number;
 }
 
 /** The background work for one execution. */
@@ -22,28 +23,36 @@ interface Work {
   /** Aborts when no time is left: the next look at the execution is the last one. */
   readonly hurry: AbortController;
   isClaimed: boolean;
-  readonly done: Promise<void>;
+  done: Promise<void>;
 }
 
 /** Resumes executions, each by one background task at most. */
 export class Resumes {
   readonly #engine: ResumeDependencies['engine'];
   readonly #executions: ResumeDependencies['executions'];
+  readonly #everyMs: number;
+  readonly #settledMs: number;
   readonly #works = new Map<string, Work>();
+  #isStopping = false;
 
-  constructor({ engine, executions }: ResumeDependencies) {
+  constructor({ engine, executions, everyMs = 1_000, settledMs = 75_000 }: ResumeDependencies) {
     this.#engine = engine;
     this.#executions = executions;
+    this.#everyMs = everyMs;
+    this.#settledMs = settledMs;
   }
 
-  /** Resumes a paused execution, in the background when the engine cannot do it now. */
+  /** Resumes an execution that this router has paused, in the background when the engine cannot do it now. */
   async resume(executionId: string): Promise<void> {
-    if (!(await this.#isResumed(executionId))) this.#start(executionId, (work) => this.#retry(executionId, work));
+    if (!(await this.#isResumed(executionId))) this.#start(executionId, Number.NEGATIVE_INFINITY);
   }
 
-  /** Resumes, in the background, an execution that the engine may have paused, or may still pause. */
+  /**
+   * Resumes, in the background, an execution that the engine may have paused, or may still pause. It is resumed once it
+   * has been paused for `settledMs`, because a cancellation may still be in progress.
+   */
   watch(executionId: string): void {
-    this.#start(executionId, (work) => this.#watch(executionId, work));
+    this.#start(executionId, undefined);
   }
 
   /** Ends the background work for an execution, which is then the caller's. @returns false when there was none */
@@ -56,44 +65,47 @@ export class Resumes {
     return true;
   }
 
-  /** Looks at each of these executions once more, without delay; resolves when their background work has ended. */
-  async stop(): Promise<void> {
+  /** From now on, each execution is looked at only once more, without delay. */
+  hurry(): void {
+    this.#isStopping = true;
     for (const { hurry } of this.#works.values()) hurry.abort();
+  }
+
+  /** Resolves when all background work has ended. */
+  async whenIdle(): Promise<void> {
     await Promise.all([...this.#works.values()].map(({ done }) => done));
   }
 
-  #start(executionId: string, run: (work: Omit<Work, 'done'>) => Promise<void>): void {
+  #start(executionId: string, pausedSince: number | undefined): void {
     if (this.#works.has(executionId)) return;
-    const work = { hurry: new AbortController(), isClaimed: false };
-    const done = run(work).finally(() => this.#works.delete(executionId));
-    this.#works.set(executionId, Object.assign(work, { done }));
+    const work: Work = { hurry: new AbortController(), isClaimed: false, done: Promise.resolve() };
+    if (this.#isStopping) work.hurry.abort();
+    this.#works.set(executionId, work);
+    work.done = this.#watch(executionId, work, pausedSince).finally(() => this.#works.delete(executionId));
   }
 
-  /** Resumes an execution once the engine can. The engine does not evaluate a paused execution, so no time-out ends it. */
-  async #retry(executionId: string, work: Omit<Work, 'done'>): Promise<void> {
-    const deadline = performance.now() + maxResumeMs;
+  /**
+   * Looks at an execution until it is resumed or cannot be paused any more. The engine does not evaluate a paused
+   * execution, so no time-out ends it, and an outage of the engine must not end this either.
+   */
+  async #watch(executionId: string, work: Work, knownPausedSince: number | undefined): Promise<void> {
+    const { signal } = work.hurry;
+    let pausedSince = knownPausedSince;
+    let runningSince = performance.now();
     do {
-      await wait(work);
-      if (work.isClaimed || (await this.#isResumed(executionId))) return;
-    } while (!work.hurry.signal.aborted && performance.now() < deadline);
-  }
-
-  async #watch(executionId: string, work: Omit<Work, 'done'>): Promise<void> {
-    const startedAt = performance.now();
-    let wasPaused = false;
-    let waitMs: number;
-    do {
-      await wait(work);
+      await pause(this.#everyMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (work.isClaimed) return;
       const status = await this.#executions.readState(executionId).catch(() => undefined);
-      if (status === null || (status !== undefined && hasEnded({ status }))) return;
-      const isPaused = status === 'PAUSED';
-      // A cancellation through another router pauses the execution only for a moment, and resumes it itself.
-      if (isPaused && (wasPaused || work.hurry.signal.aborted))
-        return (await this.#isResumed(executionId)) ? undefined : this.#retry(executionId, work);
-      wasPaused = isPaused;
-      waitMs = status === 'RUNNING' ? maxPauseMs : maxResumeMs;
-    } while (!work.hurry.signal.aborted && performance.now() < startedAt + waitMs);
+      if (work.isClaimed || status === null || (status !== undefined && hasEnded({ status }))) return;
+      const now = performance.now();
+      if (status === 'PAUSED') {
+        pausedSince ??= now;
+        const isSettled = now - pausedSince >= this.#settledMs || signal.aborted;
+        if (isSettled && (await this.#isResumed(executionId))) return;
+      } else if (status === undefined) runningSince = now;
+      else if (knownPausedSince !== undefined || now - runningSince >= this.#settledMs) return;
+      else pausedSince = undefined;
+    } while (!signal.aborted);
   }
 
   /** Resumes an execution. @returns false when it may still be paused */
@@ -109,8 +121,4 @@ export class Resumes {
       );
     }
   }
-}
-
-async function wait({ hurry }: Pick<Work, 'hurry'>): Promise<void> {
-  await pause(resumePauseMs, undefined, { signal: hurry.signal, ref: false }).catch(() => undefined);
 }

@@ -23,22 +23,28 @@ afterEach(() => stop());
 interface EngineFaults {
   /** What a pause resolves to, or rejects with. */
   pauses?: boolean | Error;
-  terminates?: boolean;
+  /** What a termination rejects with. */
+  terminates?: Error;
   /** Number of resumes that fail, and how. */
   failures?: number;
   failure?: Error;
   /** The state as it is now; none: it cannot be read. */
   state?: WorkflowStatus;
+  /** What a call to pause, and a look at the state, wait for. */
+  pausing?: Promise<void>;
+  looking?: Promise<void>;
+  settledMs?: number;
 }
 
 /** An engine that says this of the execution, one answer a look; the last one for good. */
 function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
-  const { terminates = true, failures = 0, failure = new Error('away') } = faults;
+  const { terminates, failures = 0, failure = new Error('away'), settledMs = 60_000 } = faults;
   const calls: string[] = [];
   let reads = 0;
   const engine = {
     async pause() {
       calls.push('pause');
+      await faults.pausing;
       const { pauses = true } = faults;
       if (pauses instanceof Error) throw pauses;
       return pauses;
@@ -49,19 +55,20 @@ function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
     },
     async terminate(_id: string, reason: string) {
       calls.push(`terminate: ${reason}`);
-      if (!terminates) throw new Error('refused');
+      if (terminates !== undefined) throw terminates;
     },
   };
   const executions = {
     readWhole: async () => (looks.length > 1 ? looks.shift() : looks[0]) ?? null,
     async readState() {
       reads++;
+      await faults.looking;
       if (faults.state === undefined) throw new Error('away');
       return faults.state;
     },
   };
   const wakeUps = { executionChanged: (id: string) => void calls.push(`changed ${id}`) };
-  const cancellations = new Cancellations({ engine, executions, wakeUps });
+  const cancellations = new Cancellations({ engine, executions, wakeUps, everyMs: 2, settledMs });
   stop = () => cancellations.stop();
   const cancel = (given = execution('RUNNING')) => cancellations.cancel(given, linksOf);
   return { calls, reads: () => reads, cancel };
@@ -118,41 +125,63 @@ describe('cancellation', () => {
   });
 
   it('resumes one that the engine does not terminate, and says why', async () => {
-    const { calls, cancel } = setUp([running], { terminates: false });
-    await expect(cancel()).rejects.toThrow('refused');
+    const { calls, cancel } = setUp([running], { terminates: refusal(404) });
+    await expect(cancel()).rejects.toThrow('404');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'resume']);
   });
 
   it('resumes it once the engine responds again', async () => {
-    const { calls, cancel } = setUp([running], { terminates: false, failures: 2 });
-    await expect(cancel()).rejects.toThrow('refused');
+    const faults: EngineFaults = { terminates: refusal(404), failures: 2 };
+    const { calls, reads, cancel } = setUp([running], faults);
+    await expect(cancel()).rejects.toThrow('404');
+    await pollUntil('looks at an engine that is away', () => reads() > 3);
+    faults.state = 'PAUSED';
     await pollUntil('it to be resumed', () => resumes(calls) === 3);
   });
 
   it('resumes it again when the engine fails to, and it is still paused', async () => {
-    const faults = { terminates: false, failures: 2, failure: refusal(500), state: 'PAUSED' } as const;
+    const faults = { terminates: refusal(404), failures: 2, failure: refusal(500), state: 'PAUSED' } as const;
     const { calls, cancel } = setUp([running], faults);
-    await expect(cancel()).rejects.toThrow('refused');
+    await expect(cancel()).rejects.toThrow('404');
     await pollUntil('it to be resumed', () => resumes(calls) === 3);
   });
 
   it('does not resume it again when it is not paused, which the engine refuses with a 500', async () => {
-    const faults = { terminates: false, failures: 9, failure: refusal(500), state: 'RUNNING' } as const;
+    const faults = { terminates: refusal(404), failures: 9, failure: refusal(500), state: 'RUNNING' } as const;
     const { calls, cancel } = setUp([running], faults);
-    await expect(cancel()).rejects.toThrow('refused');
+    await expect(cancel()).rejects.toThrow('404');
     // A later try is made at once when the router stops.
     await stop();
     expect(resumes(calls)).toBe(1);
   });
 
   it('resumes one that the engine pauses after the response to the pause was lost', async () => {
-    const faults: EngineFaults = { pauses: new EngineError('interrupted', 'lost'), state: 'RUNNING' };
+    const faults: EngineFaults = { pauses: new EngineError('interrupted', 'lost'), state: 'RUNNING', settledMs: 500 };
     const { calls, reads, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('lost');
     await pollUntil('a look at the running execution', () => reads() > 0);
     expect(calls).toEqual(['pause']);
     faults.state = 'PAUSED';
     await pollUntil('it to be resumed', () => resumes(calls) === 1);
+  });
+
+  it('does not resume one that the engine may still terminate, until that has had its time', async () => {
+    const { calls, cancel } = setUp([running], { terminates: refusal(500), state: 'PAUSED', settledMs: 100 });
+    await expect(cancel()).rejects.toThrow('500');
+    expect(calls).toEqual(['pause', `terminate: ${cancelled}`]);
+    await pollUntil('it to be resumed', () => resumes(calls) === 1);
+  });
+
+  it('resumes one whose cancellation fails while the router stops', async () => {
+    const pausing = Promise.withResolvers<void>();
+    const { calls, cancel } = setUp([running], { pausing: pausing.promise, pauses: refusal(500), state: 'PAUSED' });
+    const cancelling = cancel();
+    await pollUntil('the pause', () => calls.includes('pause'));
+    const stopped = stop();
+    pausing.resolve();
+    await expect(cancelling).rejects.toThrow('500');
+    await stopped;
+    expect(calls).toEqual(['pause', 'resume']);
   });
 
   it('resumes one that may have been paused before the router has stopped', async () => {
@@ -168,6 +197,20 @@ describe('cancellation', () => {
     await expect(cancel()).rejects.toThrow('500');
     faults.pauses = true;
     expect(await cancel()).toBe(gone);
+    await stop();
+    expect(resumes(calls)).toBe(0);
+  });
+
+  it('does not resume one that a second request cancels while it is looked at', async () => {
+    const looking = Promise.withResolvers<void>();
+    const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED', looking: looking.promise };
+    const { calls, reads, cancel } = setUp([running, running, running, gone], faults);
+    await expect(cancel()).rejects.toThrow('500');
+    await pollUntil('a look', () => reads() > 0);
+    faults.pauses = true;
+    const second = cancel();
+    looking.resolve();
+    expect(await second).toBe(gone);
     await stop();
     expect(resumes(calls)).toBe(0);
   });
