@@ -18,7 +18,7 @@ import { createTwoCalls } from './targets/two-calls.ts';
 
 const help = `Usage: npm run bench:engine [-- options]
 
-For each setting two new engines side by side, in turns: one as it is shipped, one that differs in that setting. What
+For each setting two new engines side by side, in turn: one as it is shipped, one that differs in that setting. What
 they do is what the router asks for a read: a start and a result.
 
   --store sqlite           of the engines: sqlite, postgresql, redis

@@ -1,4 +1,4 @@
-// npm run bench:payload: what encrypted payloads cost: the same GET in clear and with payload.key, in turns, on one engine.
+// npm run bench:payload: what encrypted payloads cost: the same GET in clear and with payload.key, in turn, on one engine.
 
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -19,7 +19,7 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:payload [-- options]
 
-The movies route in clear and with payload.key, in turns; then the codec alone, with bodies of several sizes.
+The movies route in clear and with payload.key, in turn; then the codec alone, with bodies of several sizes.
 
   --in-flight 8            clients of the closed loop
   --seconds 8              length of one measurement, after a warm-up of half of it

@@ -21,7 +21,7 @@ export function descendantsOf(roots: readonly number[], parents: Parents): numbe
   return found;
 }
 
-/** Returns the roots and everything below them now; the roots alone on other systems than Linux. */
+/** Returns the roots and everything below them now; the roots alone on systems other than Linux. */
 export function processTree(roots: readonly number[]): number[] {
   return descendantsOf(roots, parentsOf(readAll()));
 }
@@ -63,7 +63,7 @@ function parentsOf(fields: ReadonlyMap<number, readonly string[]>): Parents {
   return new Map([...fields].map(([pid, [, parent]]) => [pid, Number(parent)]));
 }
 
-/** Returns an empty text when the process has ended, or on other systems than Linux. */
+/** Returns an empty text when the process has ended, or on systems other than Linux. */
 function readProcess(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

@@ -45,7 +45,7 @@ function readEach(processes: Processes, read: (pid: number) => number): PerProce
   return Object.fromEntries(known.map(([name, values]) => [name, values.reduce((sum, value) => sum + value, 0)]));
 }
 
-/** Returns undefined when the process has ended, or on other systems than Linux. */
+/** Returns undefined when the process has ended, or on systems other than Linux. */
 function readable(read: (pid: number) => number): (pid: number) => number[] {
   return (pid) => {
     try {

@@ -25,7 +25,7 @@ export interface Component {
   readonly stops?: string | undefined;
   /** SIGKILL. */
   kill(): Promise<void>;
-  /** Restarts it at the same address, also after an unexpected exit; resolves when it works. */
+  /** Restarts it at the same address, even after an unexpected exit; resolves when it works. */
   start(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Runs one case on one engine and returns its findings, also when it broke off.
+// Runs one case on one engine and returns its findings, even when it broke off.
 
 import type { Circumstances } from '../../bench/report/machine.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';

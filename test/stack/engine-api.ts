@@ -28,9 +28,9 @@ export interface EngineExecution {
 }
 
 export interface EngineApi {
-  /** A GET of a path below `/api`; returns the body. @throws Error for any other status than 2xx */
+  /** A GET of a path below `/api`; returns the body. @throws Error for any status other than 2xx */
   get<T>(path: string): Promise<T>;
-  /** Any other call; `body` is sent as JSON. @throws Error for any other status than 2xx */
+  /** Any other call; `body` is sent as JSON. @throws Error for any status other than 2xx */
   send(method: string, path: string, body?: unknown): Promise<RouterAnswer>;
   /** An execution with its tasks. */
   execution(id: string): Promise<EngineExecution>;

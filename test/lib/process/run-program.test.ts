@@ -1,4 +1,4 @@
-// SIGHUP and our processes: it reloads what can be reloaded, also when it came early, and ends nothing.
+// SIGHUP and our processes: it reloads what can be reloaded, even when it came early, and ends nothing.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
