@@ -16,6 +16,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { audience, shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
+import { removeTask } from './never-scheduled.ts';
 import { byDepth } from '../run/depth.ts';
 import { requires } from '../run/requirements.ts';
 import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
@@ -94,6 +95,27 @@ async function restartRouter(env: Record<string, string>): Promise<void> {
   await stack.router.stop();
   await stack.restartRouter(env);
 }
+
+describe.skipIf(engineOfRun().stateDir === '')('an execution that a killed engine has never scheduled', () => {
+  it('is continued when its key is repeated, although the index does not have it', async () => {
+    const [path, key] = [echo(), randomUUID()];
+    await Promise.all(stack.workers.map((workers) => workers.stop()));
+    stack.workers = [];
+    try {
+      const accepted = await demo(path, keyed(key, { headers: { prefer: 'respond-async' } }));
+      expect(accepted.status).toBe(202);
+      removeTask(engineOfRun().stateDir, String(accepted.headers['x-execution-id']), 120_000);
+    } finally {
+      await stack.addWorkers();
+    }
+    const repeated = await pollUntil('the response', async () => {
+      const answer = await demo(path, keyed(key));
+      return answer.status !== 409 && answer;
+    });
+    expect([repeated.status, replayed(repeated)]).toEqual([200, 'true']);
+    expect(received(path)).toHaveLength(1);
+  });
+});
 
 describe('the same key and the same request', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(

@@ -2,14 +2,22 @@
 // execution is the record of the key.
 
 import { isDeepStrictEqual } from 'node:util';
+import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { inboundOf } from '../execution/client-executions.ts';
+
+/** The part of the execution API that finds the execution of a key. */
+export type KeyedExecutions = Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole' | 'decide'>;
+
+/** Age of an execution without a row in the index from which the engine evaluates it again, in milliseconds. */
+const unindexedMs = 60_000;
 
 /** Maximum number of executions of one key that are read. There is one, besides those that were superseded. */
 const maxExecutions = 5;
@@ -28,13 +36,14 @@ export interface KeyedStart {
 /**
  * Returns the execution that a key has started; undefined when there is none.
  * @param isStrict false: only the engine's index is searched, which is fast on every engine. True: if the index has no
- *   result, the engine's execution store is searched too, because the index may lag behind
+ *   result, the engine's execution store is searched too, because the index may lag behind; an old execution that only
+ *   the store has is continued
  * @throws EngineError
  */
 export async function findFirst(
   { name, workflow, request }: KeyedStart,
   isStrict: boolean,
-  api: Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole'>,
+  api: KeyedExecutions,
 ): Promise<WholeExecution | undefined> {
   const isOurs = (execution: WholeExecution) =>
     inboundOf(execution).clientId === request.clientId && !isSuperseded(execution);
@@ -42,7 +51,23 @@ export async function findFirst(
   const row = executions.find((summary) => !isSuperseded(summary));
   const indexed = row === undefined ? null : await api.readWhole(row.workflowId, { includeTasks: false });
   if (indexed !== null && isOurs(indexed)) return indexed;
-  return isStrict ? (await api.correlated(workflow, name)).find(isOurs) : undefined;
+  const stored = isStrict ? (await api.correlated(workflow, name)).find(isOurs) : undefined;
+  if (stored !== undefined && !hasEnded(stored) && Date.now() - stored.startTime > unindexedMs)
+    await evaluate(stored.workflowId, api);
+  return stored;
+}
+
+/**
+ * Makes the engine schedule the task of an execution that was stored when the engine was killed. The reconciler, which
+ * reads the index, does not find it. For any other execution, the evaluation has no effect.
+ */
+async function evaluate(executionId: string, api: KeyedExecutions): Promise<void> {
+  try {
+    await api.decide(executionId);
+  } catch (error) {
+    // The execution runs all the same, so the response is that its key is in use.
+    if (!(error instanceof EngineError)) throw error;
+  }
 }
 
 /**

@@ -4,7 +4,6 @@ import { Counter, type Registry } from 'prom-client';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
-import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { type Extensions, Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from '../execution/links.ts';
@@ -12,14 +11,14 @@ import { LateRead, readBefore, remainingMs } from '../execution/time-limits.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { IdempotencyLock, IdempotencyLocks } from './idempotency-locks.ts';
-import { findFirst, isSameRequest, type KeyedStart } from './first-execution.ts';
+import { findFirst, isSameRequest, type KeyedExecutions, type KeyedStart } from './first-execution.ts';
 
 /** What {@link IdempotentStart} works with. */
 export interface IdempotentStartDependencies {
   readonly locks: IdempotencyLocks;
-  readonly executions: Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole'>;
+  readonly executions: KeyedExecutions;
   /** The same API with a short deadline for each call: for the time in which admission control rejects requests. */
-  readonly urgent: IdempotentStartDependencies['executions'];
+  readonly urgent: KeyedExecutions;
   /** True while admission control rejects requests. */
   readonly isRefusing: () => boolean;
   readonly codec: PayloadCodec;

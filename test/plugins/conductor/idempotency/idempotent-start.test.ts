@@ -35,6 +35,7 @@ function memory(search: () => Promise<void>) {
       return { executions: [], total: 0, bytes: 0 };
     },
     readWhole: async () => null,
+    decide: async () => undefined,
   };
   const start = async () => {
     const execution = {
