@@ -130,7 +130,8 @@ class WorldActions {
     const [stores, others] = [victims.filter(isStore), victims.filter((victim) => !isStore(victim))];
     for (const some of [stores, others]) await Promise.all(some.map((victim) => victim.start()));
     for (const { name } of victims) this.repaired(name);
-    for (const { breaks: routes, stops: router } of victims) await this.untilServed({ routes, router });
+    // At the same time: a request to one router that waits out its budget must not postpone those to another one.
+    await Promise.all(victims.map(({ breaks: routes, stops: router }) => this.untilServed({ routes, router })));
   }
 
   /** Starts the load of a case. */
