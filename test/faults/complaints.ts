@@ -1,4 +1,4 @@
-// Problems of a run other than violations: unchecked invariants, unavailability, slow recovery.
+// Problems of a run other than violations: unchecked invariants, unavailability, slow recovery, endless repetition.
 
 import type { Case } from './cases/case.ts';
 import type { Verdict } from './check-history.ts';
@@ -10,16 +10,21 @@ export const recoveryLimitMs = 5_000;
 /** Least share of requests that succeed while nothing is broken. */
 const leastAvailable = 0.99;
 
+/** A request that is repeated has an outcome within this time, in milliseconds, however often components are killed. */
+const repetitionLimitMs = 300_000;
+
 /** The figures of a run that lasted to its end. */
 export interface Figures {
   readonly judged: Verdict['judged'];
   readonly undisturbed: Availability;
   readonly recoveries: readonly Recovery[];
+  /** Result of `longestRepetitionMs`. */
+  readonly longestRepetitionMs: number;
 }
 
 /** Returns one line for each. @param slack multiplies the times */
 export function complaintsOf(chosen: Pick<Case, 'notJudged'>, figures: Figures, slack: number): string[] {
-  const { judged, undisturbed, recoveries } = figures;
+  const { judged, undisturbed, recoveries, longestRepetitionMs } = figures;
   const silent = invariants.filter((each) => judged[each] === 0 && chosen.notJudged?.[each] === undefined);
   const late = recoveries.filter(({ ms }) => ms === undefined || ms > recoveryLimitMs * slack);
   const { requests, succeeded } = undisturbed;
@@ -28,5 +33,8 @@ export function complaintsOf(chosen: Pick<Case, 'notJudged'>, figures: Figures, 
     ...silent.map((invariant) => `${invariant} was not judged`),
     ...late.map(({ kind, ms }) => `${kind}: recovered ${ms === undefined ? 'never' : `only after ${ms} ms`}`),
     ...(isAvailable ? [] : [`${succeeded} of ${requests} requests succeeded while nothing was broken`]),
+    ...(longestRepetitionMs <= repetitionLimitMs * slack
+      ? []
+      : [`a request was repeated for ${Math.round(longestRepetitionMs / 1_000)} s`]),
   ];
 }

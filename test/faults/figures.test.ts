@@ -8,6 +8,7 @@ import {
   countPatches,
   countReplays,
   countUnacknowledged,
+  longestRepetitionMs,
   quantilesOf,
   recoveriesOf,
 } from './figures.ts';
@@ -97,6 +98,15 @@ describe('availability without a fault', () => {
     ['a repetition that came too early', [read('a', 0), answer('a', 1, 409, { problem: 'idempotency-key-in-use' })]],
   ])('%s does not count', (_title, events) => {
     expect(availabilityOf(events, 0)).toEqual({ requests: 0, succeeded: 0 });
+  });
+});
+
+describe('repetition', () => {
+  it('counts the longest time from the first to the last request of one operation', () => {
+    const keyed = (op: string, at: number, operation: string) => invoke(op, at, { operation, route: 'keyed' });
+    const events = [keyed('a', 0, 'k-1'), keyed('b', 100, 'k-2'), keyed('c', 250, 'k-1'), keyed('d', 300, 'k-2')];
+    expect(longestRepetitionMs([...events, invoke('e', 9_000)])).toBe(250);
+    expect(longestRepetitionMs([])).toBe(0);
   });
 });
 

@@ -36,6 +36,18 @@ export function countReplays(events: readonly AnyEvent[]): number {
   return events.filter((event) => event.actor === 'back-end' && event.event === 'replayed').length;
 }
 
+/** Longest time between the first and the last request of one operation, in milliseconds: a client repeats what failed. */
+export function longestRepetitionMs(events: readonly AnyEvent[]): number {
+  const firsts = new Map<string, number>();
+  let longest = 0;
+  for (const { invoke } of operationsOf(events)) {
+    const first = firsts.get(operationOf(invoke)) ?? invoke.at;
+    firsts.set(operationOf(invoke), first);
+    longest = Math.max(longest, invoke.at - first);
+  }
+  return longest;
+}
+
 /** Counts writes that the back end applied later than `afterMs` after the request that it applied had been sent. */
 export function countLateWrites(events: readonly AnyEvent[], afterMs: number): number {
   const isLate = ({ invoke, applied }: Operation) =>

@@ -5,7 +5,15 @@ import type { SeededRandom } from '../stack/seeded-random.ts';
 import type { Case } from './cases/case.ts';
 import { complaintsOf, recoveryLimitMs } from './complaints.ts';
 import type { FaultEngine } from './engine.ts';
-import { availabilityOf, countEnds, countPatches, countReplays, countUnacknowledged, recoveriesOf } from './figures.ts';
+import {
+  availabilityOf,
+  countEnds,
+  countPatches,
+  countReplays,
+  countUnacknowledged,
+  longestRepetitionMs,
+  recoveriesOf,
+} from './figures.ts';
 import type { Levels } from './levels.ts';
 import { lightLoad } from './load.ts';
 import { scaleResponseTimeouts } from './response-timeouts.ts';
@@ -126,7 +134,7 @@ function findingsOf(run: Run): Findings {
   const recoveries = recoveriesOf(events);
   const undisturbed = availabilityOf(events, recoveryLimitMs * slack);
   const ends = countEnds(events);
-  const figures = { judged: verdict.judged, undisturbed, recoveries };
+  const figures = { judged: verdict.judged, undisturbed, recoveries, longestRepetitionMs: longestRepetitionMs(events) };
   // A run that stopped early cannot report unchecked invariants.
   const found = brokeOff === undefined ? complaintsOf(chosen, figures, slack) : [];
   const complaints = [...(world?.complaints ?? []), ...found, ...lostAlthoughSynced(events)];
