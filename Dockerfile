@@ -16,7 +16,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 FROM ${NODE_IMAGE} AS sources
 WORKDIR /app
 COPY . .
-# config/default.properties is for the embedded stack. The one of the image opens the ports to other containers instead.
+# config/default.properties is for the embedded stack. The image has a file of its own that opens the ports to other containers.
 RUN mv dev /embedded-stack && cp deploy/image/default.properties config/default.properties
 
 FROM ${NODE_IMAGE} AS product
@@ -24,7 +24,7 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=sources /app .
 COPY --from=dependencies /app/node_modules node_modules
-# Created by the user who runs the programs, because Node keeps one cache per user id; read-only afterwards.
+# Created by the user who runs the programs, because Node keeps one cache per user id. Read-only afterwards.
 ENV NODE_COMPILE_CACHE=/app/compile-cache
 RUN install -d -o 1000 -g 1000 compile-cache
 USER 1000:1000
@@ -35,7 +35,7 @@ RUN chown -R root:root compile-cache && chmod -R a=rX compile-cache
 USER 1000:1000
 EXPOSE 8080 8081
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["node", "deploy/image/health.mjs", "live"]
-# lib/process/launch-settings.ts says why.
+# lib/process/launch-settings.ts explains the value.
 ENV MALLOC_ARENA_MAX=2
 ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--max-semi-space-size=8"]
 CMD ["gateway/main.ts"]

@@ -60,7 +60,7 @@ export interface Router {
 /**
  * Starts the router.
  * @throws GatewayConfigError when the gateway configuration is invalid; Error that names the address when a port cannot be
- *   bound. Both ports are closed then
+ *   bound; both ports are closed in that case
  */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, reportError = () => undefined, tracer, metrics = new Registry() } = options;
@@ -131,7 +131,7 @@ async function listen(gatewayHost: GatewayHost, { config, gateway }: ConfigSnaps
     shedLoad: (request) => gatewayHost.shedLoad(request),
     tls: tlsOf(config, log),
   });
-  // For a start that fails later: a running router has drained the server before.
+  // Needed only if the start fails later: a running router has drained the server before its stop functions run.
   stops.add('public server', () => server.stop(0));
   gatewayHost.onActivate(() => server.applyLimits());
   return { operations, server };

@@ -1,10 +1,10 @@
-// Runs while the image is built: loads the modules of the programs, so that Node keeps them compiled
-// (NODE_COMPILE_CACHE). The programs then start in two thirds of the time.
+// Runs while the image is built: loads the modules of the programs, so that Node caches the compiled
+// code (NODE_COMPILE_CACHE). The programs then start in two thirds of the time.
 
 import { flushCompileCache, getCompileCacheDir } from 'node:module';
 import { readdir } from 'node:fs/promises';
 
-if (getCompileCacheDir() === undefined) throw new Error('set NODE_COMPILE_CACHE to a folder that can be written');
+if (getCompileCacheDir() === undefined) throw new Error('set NODE_COMPILE_CACHE to a writable folder');
 // Importing an entry file would start its program; importing these modules has no side effects.
 const modules = [
   'lib/telemetry/program-telemetry.ts',
@@ -22,5 +22,5 @@ const modules = [
 for (const module of modules) await import(new URL(`../../${module}`, import.meta.url).href);
 flushCompileCache();
 process.stdout.write(`${modules.length} modules and what they import are compiled in ${getCompileCacheDir()}\n`);
-// Some packages keep timers.
+// Some packages have timers that would keep the process running.
 process.exit(0);

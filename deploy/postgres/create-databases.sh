@@ -1,5 +1,5 @@
 #!/bin/bash
-# One database with an owner of its own for each program; the image runs this when it creates its data directory.
+# Creates one database with its own owner for each program. The image runs this script when it creates its data directory.
 set -eu
 
 create_database() {

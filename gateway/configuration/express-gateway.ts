@@ -38,8 +38,9 @@ export function expressGateway(): EgModules {
 
 /**
  * Makes all contexts of Express Gateway share one prototype. Express Gateway creates a new prototype for each request; V8
- * allocates its hidden classes in the old generation, which retained request data until the next full collection and made
- * minor collections take 30 ms instead of 4 ms. `requestID`, the only value per request, is read from the request.
+ * allocates its hidden classes in the old generation. They would retain request data until the next full collection,
+ * and minor collections would take 30 ms instead of 4 ms. `requestID`, the only per-request value, comes from the
+ * request.
  */
 function shareContextPrototype(): void {
   const path = require.resolve('express-gateway/lib/gateway/context');

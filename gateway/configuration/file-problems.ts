@@ -29,14 +29,14 @@ export class FileProblems {
     return [...new Set(ordered.map(({ line }) => line))];
   }
 
-  /** Adds a problem at a path. @param key of the value at the path: the problem is reported at the line of this key */
+  /** Adds a problem at a path. @param key a key of the value at the path, at whose line the problem is reported */
   add(path: Path, message: string, key?: string): void {
     const at = this.#text.locate(key === undefined ? path : [...path, key]);
     const where = path.length === 0 ? '' : `${formatPath(path)}: `;
     this.#found.push({ at, line: `${this.#name(at)}: ${where}${message}` });
   }
 
-  /** Adds a problem of the whole file, reported without a line. */
+  /** Adds a problem that concerns the whole file; it is reported without a line. */
   addForFile(message: string): void {
     this.#found.push({ at: { line: 0, column: 0 }, line: `${this.#file}: ${message}` });
   }

@@ -1,10 +1,10 @@
-// A cache of compiled JSON Schema validators for policy parameters: compiling takes milliseconds, and reloads use them again.
+// A cache of compiled JSON Schema validators for policy parameters: compiling is slow, and reloads reuse them.
 
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { PolicyDeclaration } from '../plugin-api/policy.ts';
 
 // Compiled at each start of a router and run a few times, so neither validation against the meta-schema nor optimised
-// code would pay.
+// code would pay off.
 const ajv = new Ajv({
   allErrors: true,
   useDefaults: true,
@@ -12,7 +12,7 @@ const ajv = new Ajv({
   validateSchema: false,
   code: { optimize: false },
 });
-/** By `$id` of the schema, with the schema text. */
+/** Compiled validators by `$id` of their schema, with the schema text. */
 const compiled = new Map<string, { text: string; check: ValidateFunction }>();
 
 /** Returns the validator for a policy's parameters. It fills in defaults and rejects unknown parameters. */

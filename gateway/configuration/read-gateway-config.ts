@@ -86,7 +86,7 @@ function readText(file: string): string | NodeJS.ErrnoException {
   }
 }
 
-/** Returns the path relative to the directory; the whole path when the file is outside of it. */
+/** Returns the path relative to the directory; the unchanged path when the file is outside the directory. */
 function nameOf(file: string, rootDir: string): string {
   const below = relative(rootDir, file);
   return below.startsWith('..') || isAbsolute(below) ? file : below;
@@ -97,7 +97,7 @@ interface Substitution {
   readonly problems: FileProblems;
 }
 
-/** Substitutes `${key}` in all strings; deprecated names work too. A string of only `${key}` takes the type of the value. */
+/** Substitutes `${key}` in all strings; deprecated names work too. A string that is just `${key}` becomes the value. */
 function substitute(value: unknown, path: Path, context: Substitution): unknown {
   if (typeof value === 'string') return substituteText(value, path, context);
   if (Array.isArray(value)) return value.map((item, index) => substitute(item, [...path, index], context));
@@ -127,7 +127,7 @@ function checkReferences(config: GatewayConfig, problems: FileProblems): void {
       const path = ['pipelines', name, 'apiEndpoints', index];
       if (!(endpoint in config.apiEndpoints)) problems.add(path, `there is no apiEndpoint "${endpoint}"`);
       const other = used.get(endpoint);
-      if (other !== undefined) problems.add(path, `"${endpoint}" is served by pipeline "${other}" already`);
+      if (other !== undefined) problems.add(path, `"${endpoint}" is already served by pipeline "${other}"`);
       used.set(endpoint, name);
     }
     for (const { policy, path } of stepsOf(config, name)) {

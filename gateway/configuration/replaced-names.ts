@@ -1,4 +1,4 @@
-// Names of older gateway configurations, and what to write instead of them.
+// Names from older gateway configurations, and what to write instead of them.
 
 const policies: Readonly<Record<string, string>> = {
   admission:
@@ -11,12 +11,12 @@ const packages: Readonly<Record<string, string>> = {
   './plugins/compression/index.ts': 'compression is part of the plugin conductor: remove this plugin',
 };
 
-/** Returns what to write instead of a policy that a plugin provided once; undefined for any other name. */
+/** Returns what to write instead of a policy that a plugin used to provide; undefined for any other name. */
 export function replacementOfPolicy(name: string): string | undefined {
   return policies[name];
 }
 
-/** Returns what to write instead of a plugin that existed once; undefined for any other package. */
+/** Returns what to write instead of a plugin that no longer exists; undefined for any other package. */
 export function replacementOfPackage(path: string): string | undefined {
   return packages[path];
 }

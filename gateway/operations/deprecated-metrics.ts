@@ -10,7 +10,7 @@ export const deprecatedMetrics: Readonly<Record<string, string>> = {
 };
 
 /**
- * Appends the deprecated metrics to a scrape. They are copies of its text, so that both names always have the same values.
+ * Appends the deprecated metrics to a scrape, as copies of its text, so that both names always have the same values.
  * @param text metrics in the Prometheus text format, each of which starts with its HELP line
  */
 export function withDeprecatedMetrics(text: string): string {

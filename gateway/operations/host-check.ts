@@ -24,7 +24,7 @@ function normalise(name: string): string {
 }
 
 /**
- * Returns true for a request that a page of another origin sends, unless the user follows a link (Fetch Metadata). The
+ * Returns true for a request that a page of another origin sends, unless the user followed a link (Fetch Metadata). The
  * page could not read the response, but it could make this port search the engine. Only browsers send these header
  * fields.
  */

@@ -27,7 +27,7 @@ export type OperationsRoutes = Record<string, (response: ServerResponse, request
 
 /**
  * Starts the server. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`; 421
- * (RFC 9110 section 15.5.20) for a `Host` that is not this port's, 403 for a request of another origin's page.
+ * (RFC 9110 section 15.5.20) for a `Host` that is not this port's, 403 for a request from another origin's page.
  * @throws Error that names `keys` when it cannot listen
  */
 export async function startOperationsServer(options: {

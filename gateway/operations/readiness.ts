@@ -8,7 +8,7 @@ export interface Readiness {
   ready: boolean;
   /** Reasons why the instance is not ready, by dependency. */
   reasons: Record<string, readonly string[]>;
-  /** Notices for operators that do not make it not ready, by component. */
+  /** Notices for operators, by component. They do not affect `ready`. */
   notices: Record<string, readonly string[]>;
 }
 
@@ -22,7 +22,7 @@ export class ReadinessChecks {
     this.#checks.set(name, check);
   }
 
-  /** Adds a notice for operators, which never makes the router not ready. @param name of the component */
+  /** Adds a notice for operators, which never affects readiness. @param name of the component */
   addNotice(name: string, notice: ReadinessNotice): void {
     this.#notices.set(name, notice);
   }
@@ -69,7 +69,7 @@ export class RouterReadiness {
     if (noticeMs > 0) await pause(noticeMs);
   }
 
-  /** Runs the checks of all sources and returns the combined result; while draining, without running them. */
+  /** Runs the checks of all sources and returns the combined result; `not ready` without checks while draining. */
   async ask(): Promise<Readiness> {
     if (this.#draining) return { ready: false, reasons: { router: ['shutting down'] }, notices: {} };
     const sources = this.#sources();

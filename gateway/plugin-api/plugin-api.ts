@@ -54,7 +54,8 @@ export interface RouterServices {
   /**
    * Returns a resource that snapshots share. It is created for its first user and stopped after its last one.
    * @param name unique in the router
-   * @param from inputs of the resource: other values lead to another resource. Empty when it reads the active configuration
+   * @param from inputs of the resource: different inputs make a different resource. Empty when it reads the active
+   *   configuration
    * @param make creates the resource, synchronously
    */
   share<T>(name: string, from: readonly unknown[], make: (services: SharedServices) => T): T;

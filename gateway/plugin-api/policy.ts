@@ -57,7 +57,7 @@ export interface ParameterProblem {
 export interface RouteLimits {
   /** Rate limits; `by` says whether each client has its own window (`client`) or all share one (`route`). */
   readonly rates?: readonly { readonly by: string; readonly requests: number; readonly windowSeconds: number }[];
-  /** Limits of concurrent requests, without limits that the configuration sets for single clients. */
+  /** Limits of concurrent requests, except those that the configuration sets for individual clients. */
   readonly inFlight?: readonly { readonly by: string; readonly requests: number }[];
   /** The path parameter that must be among the MIS codes of the client. */
   readonly misCodes?: string;

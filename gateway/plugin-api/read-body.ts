@@ -8,8 +8,9 @@ const empty = Buffer.alloc(0);
 
 /** Functions that send 100 Continue, for requests with `Expect: 100-continue`. */
 const continueSenders = new Attachment<IncomingMessage, () => void>('continue sender');
-/** Requests whose body cannot arrive any more, and the reject functions of their pending reads. */
+/** Problems of requests whose body can no longer arrive. */
 const failures = new Attachment<IncomingMessage, Problem>('failure');
+/** Functions that reject the pending reads of a body. */
 const readers = new Attachment<IncomingMessage, (problem: Problem) => void>('reader');
 
 /** Sets the function that sends 100 Continue (RFC 9110 section 10.1.1); it is called when the body is read. */
@@ -38,8 +39,8 @@ export interface Pause {
  * Returns the whole body; every call returns the same one.
  * @param maxBytes size limit, in bytes
  * @param pause pauses once, for a body that is larger than `pause.at`; a rejection of `pause.until` fails the body
- * @throws Problem `body-too-large` as soon as the limit is passed (by Content-Length: before reading),
- *   `malformed-request` when the client cuts it off or breaks its framing, `request-timeout` when it is too slow
+ * @throws Problem `body-too-large` as soon as the limit is exceeded (before reading, when Content-Length exceeds it),
+ *   `malformed-request` when the body is cut off or its framing is broken, `request-timeout` when it is too slow
  */
 export function readBody(request: IncomingMessage, maxBytes: number, pause?: Pause): Promise<Buffer> {
   const body = bodies.get(request) ?? receive(request, maxBytes, pause);

@@ -10,7 +10,7 @@ export interface RequestContext {
   readonly requestId: string;
   /** Address of the client, determined with `router.trustedProxies` (client-address.ts). */
   readonly clientAddress: string;
-  /** Time at which the head of the request had arrived (performance.now()). */
+  /** Time at which the head of the request was complete (performance.now()). */
   readonly receivedAt?: number;
   /** Name of the matching apiEndpoint; `none` until it is known. */
   route: string;
@@ -24,7 +24,7 @@ export interface RequestContext {
   workflowVersion?: number;
   /** Span of the request, once created (request-span.ts). */
   span?: Span;
-  /** Code of the problem that is the response. */
+  /** Code of the problem that was sent as the response. */
   problem?: ProblemCode;
   /** Reason for the response, for the access log. */
   reason?: string;

@@ -56,7 +56,7 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       duration.observe({ route }, durationMs / 1000);
       if (clientId !== undefined) clients.record(route, clientId);
       ended?.({ route, method, status, durationMs, executionId, problem });
-      // Calls of workers have no spans, because the tasks have them.
+      // Workers' calls have no spans, because the tasks have them.
       const ofWorkers = kindOf(route) === 'workers';
       if (tracer !== undefined && !ofWorkers) endSpan(tracer, request, { method, status, context });
       const fields = { requestId, executionId, workflowVersion, route, clientId, method, status, durationMs, reason };

@@ -6,7 +6,7 @@ import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 
 /** A client counts as active for this time after its last request, in milliseconds. */
 const activeMs = 300_000;
-/** Most clients remembered per route; beyond it, the least recently seen client is dropped. */
+/** Maximum number of clients remembered per route; beyond it, the least recently seen client is dropped. */
 const mostRemembered = 10_000;
 
 /** Counts, for the gauge `router_active_clients`, the clients with a request in the last five minutes. */

@@ -21,7 +21,7 @@ export interface ConnectionHandlers {
   onIdle(socket: Socket): void;
 }
 
-/** Most pipelined requests queued behind the request in progress. */
+/** Maximum number of pipelined requests queued behind the request in progress. */
 const maxQueued = 16;
 
 /**

@@ -10,9 +10,9 @@ import { networkOf } from '../plugin-api/client-address.ts';
 
 /** Limits on connections. Read at each use, so that a reload may change them. */
 export interface ConnectionLimits {
-  /** Most open connections. */
+  /** Maximum number of open connections. */
   maxConnections: number;
-  /** Most open connections per client network ({@link networkOf}); trusted proxies are exempt. Undefined: no limit. */
+  /** Maximum per client network ({@link networkOf}); trusted proxies are exempt. Undefined: no limit. */
   maxConnectionsPerAddress?: number | undefined;
   /** Time within which a client must read a complete response, in milliseconds. */
   responseTimeoutMs: number;

@@ -23,9 +23,9 @@ import { createTlsServer, watchCertificate, type TlsOptions } from './tls.ts';
 
 /** Limits on clients; times in milliseconds. Read at each use, so that a reload may change them. */
 export interface ServerLimits {
-  /** Most open connections. */
+  /** Maximum number of open connections. */
   maxConnections: number;
-  /** Most open connections per client network; trusted proxies are exempt. No limit when absent. */
+  /** Maximum number of open connections per client network; trusted proxies are exempt. No limit when absent. */
   maxConnectionsPerAddress?: number | undefined;
   /** Time from the first byte of a request, or from the opening of its connection, to the end of its header. */
   headersTimeoutMs: number;
@@ -66,7 +66,7 @@ export interface HttpServer {
    * Stops gracefully. Waits for the requests in flight. Requests that arrive during this wait are served (workers
    * report results); then waits once more, for those that are still in flight. Then stops listening and destroys the
    * remaining connections. A later call waits for the first one.
-   * @param drainMs longest time of both waits together, in milliseconds
+   * @param drainMs maximum duration of both waits together, in milliseconds
    */
   stop(drainMs: number): Promise<void>;
 }
@@ -143,7 +143,7 @@ function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: 
   };
 }
 
-/** Subscribes to all events with which Node emits a request or reports an error of a connection. */
+/** Subscribes to all events with which Node emits a request or reports an error on a connection. */
 function attachConnections(
   server: Server | HttpsServer,
   connections: Connections,

@@ -26,7 +26,7 @@ const plainPath = /^[\w/~-]*$/;
 const badPercent = /%(?![0-9a-f]{2})/i;
 /** Host and optional port (RFC 9110 section 7.2). */
 const hostPattern = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::[0-9]*)?$/i;
-/** Most header fields in one request. */
+/** Maximum number of header fields in one request. */
 const maxFields = 100;
 
 /**

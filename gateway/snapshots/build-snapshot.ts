@@ -28,7 +28,7 @@ export interface BuildOptions {
 
 /**
  * Builds a snapshot that serves no requests until it is activated. Yields to the event loop every few milliseconds.
- * @throws GatewayConfigError, DefinitionError, or the error of a plugin; all resources are released then
+ * @throws GatewayConfigError, DefinitionError, or the error of a plugin, after all resources have been released
  */
 export async function buildSnapshot(options: BuildOptions): Promise<ConfigSnapshot> {
   const { config, gatewayConfigFile: file, rootDir, hostServices, sharedResources, knownFiles } = options;

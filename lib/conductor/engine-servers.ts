@@ -9,7 +9,7 @@ import { type EngineRequest, type EngineResponse, sendCall } from './send-call.t
 export interface EngineServersOptions {
   /** Base URL of each server, without `/api`. */
   readonly urls: readonly string[];
-  /** Connections kept to each server. */
+  /** Number of connections kept open to each server. */
   readonly connections: number;
   /** Called when a server is excluded and when it is used again. */
   readonly onChange?: ((url: string, state: 'left out' | 'used') => void) | undefined;
@@ -30,7 +30,8 @@ const healthTimeoutMs = 1_000;
 /**
  * Distributes calls over several servers. A server that does not respond to a call is excluded until its health check
  * succeeds. A call that was not sent fails over to the next server. A call that may have arrived is never sent again,
- * because its outcome is unknown. When all servers are excluded, all are tried. A single server is never excluded.
+ * because its outcome is unknown. Excluded servers are tried only when no other server is reachable. A single server is
+ * never excluded.
  */
 export class EngineServers {
   readonly #servers: readonly Server[];
@@ -39,7 +40,7 @@ export class EngineServers {
   #isClosed = false;
 
   constructor({ urls, connections, onChange }: EngineServersOptions) {
-    if (urls.length === 0) throw new Error('the engine needs at least one address');
+    if (urls.length === 0) throw new Error('the engine needs at least one URL');
     // With several servers, enough of a call's time must be left for the next one.
     const connect = { timeout: urls.length === 1 ? 2_000 : 1_000, lookup };
     const options = { connections, pipelining: 1, keepAliveTimeout: 20_000, connect };
@@ -52,7 +53,7 @@ export class EngineServers {
     this.#onChange = onChange;
   }
 
-  /** Base URLs of excluded servers, which get no calls until their health check succeeds. */
+  /** Base URLs of excluded servers, which get calls only when no other server is reachable. */
   get leftOut(): readonly string[] {
     return this.#servers.filter(({ isExcluded }) => isExcluded).map(({ url }) => url);
   }

@@ -24,7 +24,7 @@ export interface EngineOptions {
   url: string | readonly string[];
   /** Deadline of one call in milliseconds. */
   timeoutMs: number;
-  /** Connections kept to each server. */
+  /** Number of connections kept open to each server. */
   connections: number;
   /** Called when one of several servers is excluded and when it is used again. */
   onServerChange?: EngineServersOptions['onChange'];
@@ -53,7 +53,7 @@ export class Engine {
   readonly #timeoutMs: number;
   readonly #observe: EngineOptions['observe'];
   readonly #contact: EngineContact;
-  /** Number of calls that were sent since the creation of this client. */
+  /** Number of calls that have been sent since the creation of this client. */
   calls = 0;
 
   constructor({ url, timeoutMs, connections, contact, observe, onServerChange }: EngineOptions) {
@@ -108,7 +108,7 @@ export class Engine {
     return true;
   }
 
-  /** Resumes a paused execution. @throws EngineError also when the execution is not paused */
+  /** Resumes a paused execution. @throws EngineError when the call fails or the execution is not paused */
   async resume(executionId: string): Promise<void> {
     await this.#expect(transitionRequest(executionId, 'resume'));
   }

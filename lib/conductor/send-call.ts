@@ -35,7 +35,7 @@ export type SendRequest = (request: EngineRequest) => Promise<EngineResponse>;
  * Sends a request and returns the response, whatever its status.
  * @param dispatcher undici dispatcher of one origin
  * @throws EngineError `unreachable` when no connection could be made or none was free in time; otherwise `interrupted`,
- *   also when `signal` aborts or the process was suspended past the deadline
+ *   including when `signal` aborts or the process was suspended past the deadline
  */
 export function sendCall(
   dispatcher: Dispatcher,

@@ -3,7 +3,7 @@
 /** Status of an execution (`Workflow.WorkflowStatus`). */
 export type WorkflowStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'TIMED_OUT' | 'TERMINATED' | 'PAUSED';
 
-/** Body of `POST /api/workflow`. The version is required, because the engine would start the latest one otherwise. */
+/** Body of `POST /api/workflow`. The version is required, because otherwise the engine would start the latest one. */
 export interface StartWorkflowRequest {
   name: string;
   version: number;

@@ -73,7 +73,7 @@ ajv.addFormat('redis-url', (value) => hasProtocol(value, ['redis:', 'rediss:']))
 /** Compiled validators, by the keys that they validate. */
 const validators = new Map<string, ValidateFunction>();
 
-/** Returns a validator of these keys: compiling the types of all keys would take a fifth of a program's start. */
+/** Returns a validator of these keys: compiling the types of all keys would take a fifth of the startup time. */
 function validatorOf(keys: readonly string[]): ValidateFunction {
   const name = keys.toSorted().join();
   const types = Object.entries(configSchema.properties).filter(([key]) => keys.includes(key));

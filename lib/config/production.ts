@@ -80,7 +80,7 @@ function openAddresses(config: PartialConfig): string[] {
   }
   const api = config['conductor.apiURL'];
   if (api?.startsWith('http:') === true && !isPrivateHost(hostOf(api) ?? '')) {
-    problems.push(`conductor.apiURL is ${api}: workers would send their tokens in clear; it must be https`);
+    problems.push(`conductor.apiURL is ${api}: workers would send their tokens unencrypted; it must be https`);
   }
   const schemes = [
     ['mdm.updateQueueURL', 'amqp'],

@@ -7,8 +7,8 @@ export const directDispatchDomain = 'direct-dispatch';
 
 /** Returns the problem of a task domain; null when workers may poll it. */
 export function problemOfTaskDomain(domain: string): string | null {
-  if (!/^[\w.-]{1,64}$/.test(domain)) return 'must be 1 to 64 letters, digits, and any of . _ -';
-  if (domain.toUpperCase() === 'NO_DOMAIN') return 'must not be NO_DOMAIN: the engine takes that for the default pool';
+  if (!/^[\w.-]{1,64}$/.test(domain)) return 'must be 1 to 64 characters: letters, digits, and . _ -';
+  if (domain.toUpperCase() === 'NO_DOMAIN') return 'must not be NO_DOMAIN: the engine treats that as the default pool';
   if (domain === directDispatchDomain || domain.startsWith(`${directDispatchDomain}.`))
     return `must not begin with ${directDispatchDomain}: these are queues that no worker polls`;
   return null;

@@ -22,7 +22,7 @@ export function formatFailure(code: FailureCode, text: string): string {
 /** The engine may quote the reason in its own message. */
 const failurePattern = new RegExp(`(${failureCodes.join('|')}): (.*?)'?$`, 's');
 
-/** Parses a reason, also inside a message of the engine; returns null when it contains no failure code. */
+/** Parses a reason, even inside an engine message; returns null when it contains no failure code. */
 export function parseFailure(reason: string | undefined): { code: FailureCode; text: string } | null {
   const match = failurePattern.exec(reason ?? '');
   return match === null ? null : { code: match[1] as FailureCode, text: match[2] as string };

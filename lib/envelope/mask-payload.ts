@@ -8,7 +8,7 @@ const id = /^[\w-]{1,64}$/;
 const college = new RegExp(`^${misCodePattern}$`);
 
 /**
- * The fields whose values are shown, with their form. They are those that the encryption of payloads leaves in clear
+ * The fields whose values are shown, with their form. They are those that the encryption of payloads leaves unencrypted
  * (docs/explanation/security-model.md) and values that the engine itself adds.
  */
 const clearFields: Readonly<Record<string, RegExp>> = {

@@ -1,6 +1,6 @@
 // Validation and lookup of `traceparent` (W3C Trace Context, section 3.2), which names a trace and the parent span.
 
-/** Version 00: version, trace id, parent id, flags. Ids of only zeros are invalid. */
+/** Version 00: version, trace id, parent id, flags. All-zero ids are invalid. */
 const pattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Returns true for a valid value of the header field `traceparent`. */

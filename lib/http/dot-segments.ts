@@ -5,8 +5,8 @@ const maxDecodings = 4;
 
 /**
  * Returns true when a server could read a segment of the path as `.` or `..` (RFC 3986 section 5.2.4): plain or
- * percent-encoded, also several times, after backslashes, with a matrix parameter (`..;x`), or as another form of the dot
- * in Unicode (NFKC, U+FF0E).
+ * percent-encoded (even repeatedly), after backslashes, with a matrix parameter (`..;x`), or with a Unicode variant of
+ * the dot (NFKC, U+FF0E).
  */
 export function hasDotSegment(path: string): boolean {
   let text = path;

@@ -10,7 +10,7 @@ export type Resolve = (hostname: string, options: LookupOptions & { all: true })
 
 /** Time after which a lookup counts as slow, in milliseconds. */
 const slowMs = 300;
-/** How long addresses may replace those of a slow or failing lookup, in milliseconds. */
+/** How long earlier addresses may stand in for the result of a slow or failing lookup, in milliseconds. */
 const keptMs = 600_000;
 
 interface Pending {
@@ -26,8 +26,8 @@ interface Found {
 
 /**
  * Creates a `lookup` for sockets. Node runs only two lookups at a time (`getaddrinfo` in libuv's thread pool), so the name
- * of a server that is gone could occupy both for seconds. Here, the concurrent lookups of a name share one, and while it
- * is slow or fails temporarily (`EAI_AGAIN`), connections use the addresses that were found last, at most ten minutes ago.
+ * of a server that is gone could occupy both for seconds. Here, concurrent lookups of a name share one call. While that
+ * call is slow or fails temporarily (`EAI_AGAIN`), connections use the last known addresses, at most ten minutes old.
  */
 export function createLookup(resolve: Resolve = systemLookup): LookupFunction {
   const pending = new Map<string, Pending>();

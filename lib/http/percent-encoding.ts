@@ -8,7 +8,7 @@ export function encodeRawBytes(target: string): string {
   );
 }
 
-/** Percent-decodes a path segment; returns it as it is when it is not UTF-8. */
+/** Percent-decodes a path segment; returns it unchanged when it is not UTF-8. */
 export function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);

@@ -1,4 +1,4 @@
-// The connection pools of undici, without the rest of its 109 modules, which every program would load.
+// The connection pools of undici, without the rest of its 109 modules, which every program would otherwise load.
 
 import { createRequire } from 'node:module';
 import type undici from 'undici';

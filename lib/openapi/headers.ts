@@ -42,7 +42,7 @@ export const commonHeaders = {
     schema: text,
   },
   WWWAuthenticateOptional: { description: 'The challenge, where credentials were the reason.', schema: text },
-  RetryAfterOptional: { description: 'Seconds after which to try again, where the router knows.', schema: text },
+  RetryAfterOptional: { description: 'Seconds after which to try again, if known.', schema: text },
   Allow: { description: 'The methods of this path.', required: true, schema: text },
   CacheControl: { description: 'How long the response may be cached.', required: true, schema: text },
   Pragma: { description: '`no-cache` (RFC 6749 section 5.1).', required: true, schema: { const: 'no-cache' } },

@@ -73,7 +73,7 @@ function operationIdOf(method: string, path: string): string {
   return [method.toLowerCase(), ...(path.match(/[\w.-]+/g) ?? [])].join('-');
 }
 
-/** Merges parameters of the same name, later ones win. Path parameters that the path does not have are dropped. */
+/** Merges parameters of the same name; later ones win. Path parameters that the path does not have are dropped. */
 function mergeParameters(parameters: readonly Parameter[]): Parameter[] {
   const merged = new Map<string, Parameter>();
   for (const parameter of parameters) {

@@ -20,8 +20,8 @@ const base: Schema = {
     title: text('The same for every occurrence of a type.'),
     status: { type: 'integer', description: 'The status of the response.' },
     detail: text('What happened this time.'),
-    requestId: text('Also `X-Request-Id`. In the response to an earlier request, it is the id of that request.'),
-    executionId: text('Also `X-Execution-Id`, once there is an execution.'),
+    requestId: text('The value of `X-Request-Id`; in a replayed response, the id of the earlier request.'),
+    executionId: text('The value of `X-Execution-Id`, once there is an execution.'),
     mayStillComplete: { type: 'boolean', description: 'True when a write may still be applied.' },
     execution: text('The path of the execution: `self` of `links`.'),
     links: {

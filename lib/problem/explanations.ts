@@ -117,10 +117,10 @@ export const problemExplanations = {
   },
   'execution-cancelled': {
     happened: 'The client cancelled the execution before a worker received it.',
-    advice: 'none; send the request again if it is still needed',
+    advice: 'do nothing, or send the request again if it is still needed',
   },
   'execution-failed': {
-    happened: 'The execution was started, but it ended without a response of the back end.',
+    happened: 'The execution was started, but it ended without a response from the back end.',
     advice: 'report `executionId`; a write may have been applied',
   },
   'payload-unreadable': {

@@ -7,7 +7,7 @@ export type Extensions = Readonly<Record<string, string | number | boolean | Rea
 
 /** Fields of a {@link Problem} besides its code. */
 export interface ProblemOptions {
-  /** Explanation of this occurrence for the client, without internal addresses, tokens, stacks and personal data. */
+  /** Explanation of this occurrence for the client, without internal addresses, tokens, stacks or personal data. */
   detail?: string;
   /** Extra members of the problem document (RFC 9457 section 3.2). */
   extensions?: Extensions;
@@ -70,7 +70,7 @@ export interface ProblemIds {
 
 /**
  * Returns the `type` of a problem document: the path of a page on this router that explains the problem. The path is
- * relative (RFC 9457 section 3.1.1), because the router does not know under which name clients reach it.
+ * relative (RFC 9457 section 3.1.1), because the router does not know the host name that clients use.
  */
 export function problemType(code: ProblemCode): string {
   return `/problems/${code}`;

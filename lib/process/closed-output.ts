@@ -2,7 +2,7 @@
 
 /**
  * Discards what is written after the pipe or the terminal of this process was closed, as in `service-router … | head`. By
- * default the error would end the process half-way.
+ * default, the error would end the process midway.
  */
 export function ignoreClosedOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {

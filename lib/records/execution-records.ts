@@ -75,11 +75,11 @@ export interface RecordChunk {
 /** Options of {@link ExecutionRecords}. */
 export interface RecordOptions {
   readonly keyPrefix: string;
-  /** Largest number of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped. */
+  /** Limit of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped. */
   readonly maxRecords?: number | undefined;
   /** Called for each record that is dropped. */
   readonly onDropped?: (() => void) | undefined;
-  /** How long executions are found by correlation id, in milliseconds. */
+  /** How long executions can be found by correlation id, in milliseconds. */
   readonly correlationTtlMs: number;
 }
 

@@ -31,7 +31,7 @@ const concurrentReads = 8;
 
 type Rows = Pick<FoundExecutions, 'executions' | 'total'>;
 
-/** An index on the router's records. Rows of requests have no payload: their input has method, route and client alone. */
+/** An index on the router's records. Rows of requests have no payload: the input has only method, route and client. */
 export class RecordedIndex implements ExecutionIndex {
   readonly #records: ExecutionRecords;
   readonly #engine: ExecutionApi;
@@ -149,7 +149,7 @@ export class RecordedIndex implements ExecutionIndex {
     return open.filter((record) => record !== null);
   }
 
-  /** Executions that events have started are read, since their rows need input and output; so are those without version. */
+  /** Reads the executions that events have started, whose rows need input and output, and those without a version. */
   async #rowsOf(records: readonly RecordedExecution[]): Promise<ExecutionSummary[]> {
     return mapInParallel(records, async (record) => {
       if (record.method !== undefined && record.version !== undefined) return toSummary(record);
@@ -158,7 +158,7 @@ export class RecordedIndex implements ExecutionIndex {
     });
   }
 
-  /** Reads executions from the engine, oldest first; those that it has no longer are left out. */
+  /** Reads executions from the engine, oldest first; those that it no longer has are left out. */
   async #readAll(executionIds: readonly string[], options: { includeTasks: boolean }): Promise<WholeExecution[]> {
     const read = await mapInParallel([...new Set(executionIds)], (id) => this.#engine.readWhole(id, options));
     return read.filter((execution) => execution !== null).toSorted(compareByStart);

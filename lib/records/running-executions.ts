@@ -7,7 +7,7 @@ import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { ExecutionRecords } from './execution-records.ts';
 import { recordOfExecution } from './record-of.ts';
 
-/** Time after which a start without an execution had no effect, in milliseconds: longer than any call to the engine. */
+/** Age at which a start without an execution counts as lost, in milliseconds: longer than any call to the engine. */
 const lostStartMs = 300_000;
 
 /** Reads the engine's lists of running executions, which every store keeps and which need no index. */

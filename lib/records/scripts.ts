@@ -52,7 +52,7 @@ forget(oldest, ARGV[6])
 return ${recordDropped}`;
 
 /**
- * Records an end, unless the same end is recorded already, and returns whether it did. KEYS: executions, open, ended.
+ * Records an end, unless the same end is already recorded, and returns whether it did. KEYS: executions, open, ended.
  * ARGV: id, status, time.
  */
 export const endScript = `

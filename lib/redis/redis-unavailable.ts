@@ -1,4 +1,4 @@
-// The error of a command that Redis has not executed, or may not have. Separate from the connection, which loads node-redis.
+// The error of a command that Redis may not have executed. In its own file, because the connection loads node-redis.
 
 /** Redis does not respond, responds with an error, or has too many pending commands. */
 export class RedisUnavailable extends Error {

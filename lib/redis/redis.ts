@@ -1,6 +1,6 @@
 // The Redis connection of a process. Every command has a deadline, and a hung Redis is treated as an outage.
 //
-// Loads node-redis, 650 modules: imported where Redis is configured.
+// Loads node-redis, 650 modules, so it is imported only where Redis is configured.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, ErrorReply } from 'redis';
@@ -96,7 +96,7 @@ export class Redis {
     this.#timer = setInterval(() => this.#tick(), tickMs).unref();
   }
 
-  /** Closes the connection once pending commands are settled, at the latest after their deadline. */
+  /** Closes the connection once pending commands are settled, no later than their deadline. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     while (this.#client !== undefined && this.#settled < this.#sent) await pause(tickMs);
@@ -208,7 +208,7 @@ export class Redis {
     } catch (error) {
       this.#fail(client, error);
     }
-    // The attempt was given up meanwhile, but the client has connected.
+    // The attempt has been given up in the meantime, but its client has connected.
     if (client !== this.#candidate) return client.destroy();
     this.#candidate = undefined;
     this.#client = client;

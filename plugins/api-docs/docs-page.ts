@@ -23,7 +23,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Serves the OpenAPI document as an interactive page, and redirects `/` to it. The last policy of its pipeline. `router.docs=false` switches it off: its paths respond with 404.',
+      'Serves the OpenAPI document as an interactive page, and redirects `/` to it. Comes last in its pipeline. `router.docs=false` switches it off: its paths respond with 404.',
     examples: [{ at: '/docs', document: '/openapi.json' }],
   },
 );

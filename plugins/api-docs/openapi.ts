@@ -11,7 +11,7 @@ export const openApiDeclaration = declarePolicy({
     {},
     {
       additionalProperties: false,
-      description: 'Responds with the OpenAPI document of the router. The last policy of its pipeline.',
+      description: 'Responds with the OpenAPI document of the router. Comes last in its pipeline.',
     },
   ),
   describe: () => ({ operation: () => ({ responses: describeStatic('This document.', 'application/json') }) }),

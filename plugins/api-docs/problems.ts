@@ -35,7 +35,7 @@ export const problemPagesDeclaration = declarePolicy({
     {
       additionalProperties: false,
       description:
-        'Serves a page for each problem type, to which the `type` of problem documents links: as HTML, JSON or plain text. The last policy of its pipeline.',
+        'Serves a page for each problem type, as HTML, JSON or plain text. The `type` of a problem document links to it. Comes last in its pipeline.',
     },
   ),
   describe: describePages,

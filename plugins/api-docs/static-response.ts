@@ -23,7 +23,7 @@ interface Variant {
 
 /** Brotli quality: higher than for other responses, because each is compressed only once. */
 const thoroughQuality = 6;
-/** Minimum size in bytes: compressing smaller bodies does not pay. */
+/** Minimum size in bytes: compressing smaller bodies does not pay off. */
 const overBytes = 1_024;
 
 /** A response for GET and HEAD whose body never changes. Each content coding is compressed at its first use. */

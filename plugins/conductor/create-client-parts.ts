@@ -15,7 +15,7 @@ import { type CancellationDependencies, Cancellations } from './async-executions
 import type { LinksOf } from './execution/links.ts';
 import { LongPolls } from './async-executions/long-polls.ts';
 
-/** Lock time of a key after a start of unknown outcome, in milliseconds; the time-outs of two engine calls are added. */
+/** Lock time of a key after a start of unknown outcome, in milliseconds; the timeouts of two engine calls are added. */
 const unknownOutcomeMs = 60_000;
 
 /** Dependencies of the client policies that configurations share. */

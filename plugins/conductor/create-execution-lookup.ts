@@ -23,7 +23,7 @@ const askAgainMs = 500;
 
 /** What does not work without an index and without records. */
 const consequence =
-  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered updates of MDM and those behind them wait, and neither the reconciler nor the prune job nor searches of the CLI work';
+  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered updates of MDM and those behind them wait, and the reconciler, the prune job and searches of the CLI do not work';
 
 /**
  * Creates the lookup. The engine is asked in the background whether it has an index. If it has none, the log says so

@@ -49,7 +49,7 @@ export class EngineNeeds {
     if (this.#hasCalls) return [];
     const version = (await new MetadataApi((call) => this.#engine.request({ timeoutMs, ...call })).readVersion()) ?? '';
     const engine = `the engine of conductor.url (${version === '' ? 'unknown version' : `Conductor ${version}`})`;
-    return missing.map((call) => `${engine} has no ${call}: the router needs Conductor 3.32 or newer there`);
+    return missing.map((call) => `${engine} has no ${call}: the router needs Conductor 3.32 or newer`);
   }
 
   /** Updates {@link missingHandlers} and returns it. An engine that does not list its handlers has none missing. */

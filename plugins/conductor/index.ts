@@ -19,7 +19,7 @@ export const version = '1.4.0';
 /** Policies that the plugin declares. */
 export const policies = [workflowDeclaration, executionsDeclaration, engineApiDeclaration];
 
-/** Time-out of an engine call that looks up a recorded response while admission control rejects requests, in milliseconds. */
+/** Timeout of an engine call for a recorded response while admission control rejects requests, in milliseconds. */
 const urgentTimeoutMs = 2_000;
 
 /** Registers the policies and checks of one configuration, on the state that configurations share. */

@@ -48,7 +48,7 @@ export function createActivationCheck(
   };
 }
 
-/** Checks that a worker polls each task type, through this router or, by Conductor's poll data, through another. */
+/** Checks that a worker polls each task type, through this router or, according to Conductor's poll data, another. */
 export function createWorkersCheck(
   pollData: PollData,
   queues: TaskQueues,

@@ -56,7 +56,7 @@ export function createSharedState(services: SharedServices) {
     versions.observe(call);
     countCall(call);
   });
-  // Before every part that calls the engine while it stops: stop functions run in reverse order.
+  // Registered before every component that calls the engine while stopping: stop functions run in reverse order.
   services.onStop('engine', () => engines.close());
   const engine = engines.workers;
   const waiters = new CompletionWaiters(engines.clients, log);

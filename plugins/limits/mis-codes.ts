@@ -21,7 +21,7 @@ const parameters = Type.Object(
     after: Type.Optional(
       Type.String({
         pattern: '^[a-z]+$',
-        description: 'path segment that is always followed by a MIS code, in upper or lower case',
+        description: 'path segment, in upper or lower case, that is always followed by a MIS code',
       }),
     ),
     adaptors: Type.Optional(
@@ -42,7 +42,7 @@ const parameters = Type.Object(
 const adaptorUrlKey = new RegExp(`^adaptor\\.${misCodePattern}\\.url$`);
 
 /**
- * Characters that a back end could read as a separator or as a second encoding: with them the college of a path is
+ * Characters that a back end could read as a separator or as a second encoding: they make the college of a path
  * ambiguous.
  */
 const ambiguous = /[/\\;%]/;
@@ -99,7 +99,7 @@ interface NamedColleges {
 }
 
 /**
- * Checks that a client may name every college of a path, and with `adaptors` that the college has one.
+ * Checks that a client may name every college of a path and, with `adaptors`, that the college has an adaptor.
  * @throws Problem `forbidden`, `unknown-college`
  */
 function checkMisCodes(config: Config, clientId: string, { code, target, after, adaptors }: NamedColleges): void {

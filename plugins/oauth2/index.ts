@@ -36,7 +36,7 @@ export function init({ services, registerPolicy }: PluginContext, clock: Clock =
   });
   const unavailable = () => (keys.unavailable === undefined ? [] : [keys.unavailable]);
   services.addReadinessCheck('keys', async () => unavailable());
-  // With a provider that is in use already, a failed fetch does not block the new configuration.
+  // With a provider that is already in use, a failed fetch does not block the new configuration.
   services.addActivationCheck('keys', async () => {
     if (!isNew) return [];
     await keys.fetched;
@@ -46,7 +46,7 @@ export function init({ services, registerPolicy }: PluginContext, clock: Clock =
   registerPolicy(bearerPolicy(accessTokens));
 }
 
-/** Returns all `oauth.*` keys: each of them affects which tokens are valid, or where that is verified. */
+/** Returns all `oauth.*` keys: each of them affects which tokens are valid, or where tokens are verified. */
 function oauthKeys(config: Config): [string, unknown][] {
   return Object.entries(config).filter(([key]) => key.startsWith('oauth.'));
 }

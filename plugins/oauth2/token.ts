@@ -39,7 +39,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'A token endpoint for the client credentials grant (RFC 6749 section 4.4). It gets the access token from the identity provider and accepts only POST. The last policy of its pipeline.',
+      'A token endpoint for the client credentials grant (RFC 6749 section 4.4). It gets the access token from the identity provider and accepts only POST. It comes last in its pipeline.',
     examples: [{ format: 'conductor', maxFailuresPerClient: 5, maxFailuresPerAddress: 50 }],
   },
 );

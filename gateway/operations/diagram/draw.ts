@@ -6,7 +6,7 @@ import type { Block, Branch, NodeBlock } from './block.ts';
 const node = { width: 224, height: 50 };
 const gap = 26;
 const branchGap = 14;
-/** Height of the lines above the branches of a split, with their labels, and below them. */
+/** Height of the lines above the branches of a split, including their labels, and below the branches. */
 const fan = { above: 46, below: 24 };
 /** The same for a single branch, whose line has a label and does not fork. */
 const straight = { above: 40, below: 0 };

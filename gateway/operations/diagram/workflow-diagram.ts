@@ -20,7 +20,7 @@ export interface DefinedTask {
   readonly subWorkflowParam?: { readonly name?: unknown };
 }
 
-/** Tasks of an execution by reference name without the number of the iteration; the latest attempt of each iteration. */
+/** Tasks of an execution by reference name without the iteration number; the latest attempt of each iteration. */
 type Executed = ReadonlyMap<string, readonly ExecutedTask[]>;
 
 const controlTypes: readonly string[] = [
@@ -34,7 +34,7 @@ const controlTypes: readonly string[] = [
   'DO_WHILE',
   'TERMINATE',
 ];
-/** Most forked tasks that are drawn for a dynamic fork. */
+/** Maximum number of forked tasks that are drawn for a dynamic fork. */
 const maxForked = 8;
 
 /**

@@ -1,11 +1,11 @@
-// The filter of the list of executions, as the query of its address and as a search.
+// The filter of the list of executions: parses it from the query of the URL and converts it to a search.
 
 import type { ExecutionFilter, SearchBounds } from '#lib/conductor/executions/find-executions.ts';
 import { failedStatuses, openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { isQueryName } from '#lib/conductor/executions/names.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 
-/** Fields of the form, with the values of the address. An empty value does not restrict the list. */
+/** Fields of the form, with the values from the URL. An empty value does not restrict the list. */
 export interface ListQuery {
   readonly route: string;
   readonly workflow: string;
@@ -43,10 +43,10 @@ const defaultAge = '24h';
 
 /** Executions on one page. */
 const pageSize = 25;
-/** Most index rows that one page reads when the index cannot apply the filter. */
+/** Maximum number of index rows that one page reads when the index cannot apply the filter. */
 const maxScanned = 500;
 
-/** Reads the query of an address. */
+/** Reads the query of a URL. */
 export function parseListQuery(query: URLSearchParams): ListQuery {
   const text = (name: string) => (query.get(name) ?? '').trim();
   const offset = Number(text('offset'));
@@ -60,7 +60,7 @@ export function parseListQuery(query: URLSearchParams): ListQuery {
   };
 }
 
-/** Returns the address of a list. Parameters without a value are left out. */
+/** Returns the URL of a list. Parameters without a value are left out. */
 export function listAddress(query: Partial<Record<keyof ListQuery, string | number>>): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
@@ -76,7 +76,7 @@ export interface Search {
 }
 
 /**
- * Returns the search of a query, or what is wrong with the query, one line each. `id` is not part of the search.
+ * Returns the search for a query, or the problems of the query, one line each. `id` is not part of the search.
  * @param now milliseconds since 1970
  */
 export function toSearch(query: ListQuery, now: number): Search | { readonly problems: readonly string[] } {

@@ -32,7 +32,7 @@ export function createListRoutes(options: ListOptions): OperationsRoutes {
   };
 }
 
-/** True also when the engine does not respond: the page of the execution then says so. */
+/** Returns true for a known execution, and when the engine does not respond: the page of the execution then says so. */
 async function isKnown(reader: ExecutionReader, id: string): Promise<boolean> {
   return reader.readState(id).then(
     (state) => state !== null,

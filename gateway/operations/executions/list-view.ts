@@ -1,4 +1,4 @@
-// Renders the list of executions: the form of its filter, the table and the links to further pages.
+// Renders the list of executions: the filter form, the table and the links to further pages.
 
 import type { ExecutionList, ListedExecution } from '#lib/conductor/executions/find-executions.ts';
 import { formatMs } from '../pages/format.ts';

@@ -26,9 +26,9 @@ export interface Round {
   readonly isCut: boolean;
 }
 
-/** Most follow-up executions that are read. Each one costs a call to the engine. */
+/** Maximum number of follow-up executions that are read. Each one costs a call to the engine. */
 const maxFollowers = 20;
-/** Most levels of follow-up executions. Their events can start further executions, so definitions may form a loop. */
+/** Maximum depth of follow-up executions. Their events can start further executions, so definitions may form a loop. */
 const maxDepth = 5;
 
 /** Returns all executions of the change that an execution belongs to. @throws EngineError */
@@ -53,7 +53,7 @@ export async function readRound(
   return { first: [...start, ...tree.others()], isCut: total > maxFollowers };
 }
 
-/** Executions that an event has started carry the id of their source. */
+/** Executions that were started by an event carry the id of their source. */
 function sourceOf({ workflowId, input, correlationId }: WholeExecution): string {
   const named = input['sourceExecutionId'] ?? input['executionId'] ?? input['updateId'];
   return typeof named === 'string' && named === correlationId ? named : workflowId;

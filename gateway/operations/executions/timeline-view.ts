@@ -49,13 +49,13 @@ function why({ reason, nextTryAfterSeconds }: TimelineStep): Html {
   return html`${lines.map((line) => html`<small class="reason">${line}</small>`)}`;
 }
 
-/** The waiting time is lighter than the work. */
+/** Draws the waiting time in a lighter colour than the work. */
 function barOf({ state, scheduledAfterMs, waitedMs = 0, tookMs }: TimelineStep, longestMs: number): Html {
   const scale = (ms: number) => (1_000 * ms) / longestMs;
   const begin = scale(scheduledAfterMs);
   const work = begin + scale(waitedMs);
   const end = tookMs === undefined ? 1_000 : work + scale(tookMs);
-  // The shortest step is visible too.
+  // Even the shortest step stays visible.
   const width = Math.max(4, end - work);
   const at = Math.min(work, 1_000 - width);
   return html`<svg viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">

@@ -37,7 +37,7 @@ export function redirect(response: ServerResponse, location: string): void {
 
 /** How a page refreshes itself. */
 export interface Refresh {
-  /** Address of the HTML that replaces the content. */
+  /** URL of the HTML that replaces the content. */
   readonly from: string;
   readonly everyMs: number;
 }
@@ -45,7 +45,7 @@ export interface Refresh {
 /** The content of a page. */
 export interface Page {
   readonly title: string;
-  /** Address of the current entry of the navigation. */
+  /** URL of the current navigation entry. */
   readonly at?: string;
   readonly main: Html;
   readonly refresh?: Refresh | undefined;

@@ -13,7 +13,7 @@ const stepCount = 60;
  */
 const unitsPerMs = 10;
 const histogram = { lowest: 1, highest: 120_000 * unitsPerMs, figures: 1 };
-/** Most kinds of failures that are kept. */
+/** Maximum number of kinds of failures that are kept. */
 const maxFailures = 20;
 
 /** One step of one route. */
@@ -70,7 +70,7 @@ export class Activity {
     return this.#latestExecution;
   }
 
-  /** The kinds of failures, the one with the latest request first. */
+  /** The kinds of failures, most recent request first. */
   get failures(): readonly Failure[] {
     return [...this.#failures].map(([, failure]) => failure).reverse();
   }

@@ -67,7 +67,7 @@ function charts(route: string): Html {
       <figure data-chart="requests"><figcaption>Requests a second</figcaption></figure>
       <figure data-chart="durations"><figcaption>Duration, in milliseconds</figcaption></figure>
     </div>
-    <noscript><p class="none">The charts need scripts. The table of routes has their figures.</p></noscript>
+    <noscript><p class="none">The charts need scripts. See the table of routes instead.</p></noscript>
   </section>`;
 }
 

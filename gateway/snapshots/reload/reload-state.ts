@@ -3,7 +3,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ReadinessChecks } from '../../operations/readiness.ts';
 
-/** Most problems that a notice lists. */
+/** Maximum number of problems that a notice lists. */
 const mostShown = 20;
 
 /** The result of the last reload. The load at the start counts as a success, not as a reload. */

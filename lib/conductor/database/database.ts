@@ -31,7 +31,7 @@ export interface EventQuery {
   readonly states?: readonly string[];
   /** Milliseconds since 1970. */
   readonly since?: number;
-  /** Largest number of records; the newest are returned. */
+  /** Maximum number of records; the newest are returned. */
   readonly limit: number;
 }
 
@@ -42,9 +42,9 @@ export interface EngineDatabase {
   readEvents(query: EventQuery): Promise<EventRecord[]>;
   /** Returns the number of event records from before this time (milliseconds since 1970). */
   countEvents(before: number): Promise<number>;
-  /** Deletes up to `limit` event records from before this time in one transaction; returns the number. */
+  /** Deletes up to `limit` event records from before this time in one transaction; returns the number deleted. */
   removeEvents(before: number, limit: number): Promise<number>;
-  /** Deletes index rows without an execution, which an interrupted removal leaves behind; returns the number. */
+  /** Deletes index rows without an execution, left behind by an interrupted removal; returns the number deleted. */
   removeIndexRows(executionIds: readonly string[]): Promise<number>;
   /** Returns the size of the data in bytes; on SQLite without free pages. */
   usedBytes(): Promise<number>;

@@ -3,11 +3,11 @@
 import { checkEventHandlers, type Domains } from './check-event-handlers.ts';
 import { checkWorkflow } from './check-workflow.ts';
 import { type Definitions, type ReadDefinitions, problemAt } from './load-definitions.ts';
-import { checkTimeOuts, type TimeOutContext } from './time-outs.ts';
+import { checkTimeouts, type TimeoutContext } from './timeouts.ts';
 import { tasksOf } from './workflow-tasks.ts';
 
 /** Configuration that the definitions are checked against. */
-export interface CheckContext extends TimeOutContext {
+export interface CheckContext extends TimeoutContext {
   /** `adaptor.<mis>.domain` by MIS code. */
   readonly domains: Domains;
 }
@@ -27,7 +27,7 @@ export function checkDefinitions(definitions: ReadDefinitions, context?: CheckCo
     ...definitions.workflows.flatMap(checkWorkflow),
     ...checkTaskTypes(definitions),
     ...checkEventHandlers(definitions, context?.domains),
-    ...(context === undefined ? [] : checkTimeOuts(definitions, context)),
+    ...(context === undefined ? [] : checkTimeouts(definitions, context)),
   ];
 }
 

@@ -10,7 +10,7 @@ import { tasksOf } from './workflow-tasks.ts';
 export interface ProducedEvent {
   readonly source: DefinitionFile<WorkflowDefinition>;
   readonly path: Path;
-  /** `conductor:<workflow>:<sink>`, with unresolved `${…}` of the sink. */
+  /** `conductor:<workflow>:<sink>`, with any `${…}` of the sink unresolved. */
   readonly name: string;
   /** Matches every possible name of the event, with one group per `${…}`. */
   readonly pattern: RegExp;

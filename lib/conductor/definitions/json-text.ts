@@ -52,7 +52,7 @@ export function pathOfPointer(pointer: string): Path {
   return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
-/** V8's message has the position of most errors; the YAML parser finds the position of the others. */
+/** For most errors, V8's message contains the position; for the others, the YAML parser finds it. */
 function syntaxProblem(text: string, reason: string): JsonText {
   const position = /\s*(?:in JSON )?at position \d+ \(line (\d+) column (\d+)\)/.exec(reason);
   if (position) {

@@ -93,7 +93,7 @@ export const taskDefSchema = Type.Object(
 const startWorkflow = Type.Object(
   {
     name,
-    version: Type.Integer({ minimum: 1, description: 'always pinned: the engine would start the latest' }),
+    version: Type.Integer({ minimum: 1, description: 'always pinned: otherwise the engine would start the latest' }),
     correlationId: text,
     taskToDomain: Type.Record(Type.String(), text, {
       description: '{} = the default pool; without it, the domains of the workflow that produced the event would apply',
@@ -117,7 +117,7 @@ export const eventHandlerSchema = Type.Object(
           action: Type.Literal('start_workflow'),
           start_workflow: startWorkflow,
           expandInlineJSON: Type.Optional(
-            Type.Literal(false, { description: 'true would parse texts that clients sent' }),
+            Type.Literal(false, { description: 'true would parse text that clients have sent' }),
           ),
         },
         strict,

@@ -52,15 +52,15 @@ export function mayBeOf(inputText: string, expected: Pick<Caller, 'clientId' | '
 }
 
 /**
- * Returns whether a row of the engine's index may belong to none of these routes. False only when its text is certainly
- * that of a request of one of them.
+ * Returns whether a row of the engine's index may belong to none of these routes. False only when its text certainly
+ * belongs to a request on one of them.
  */
 export function mayBeOfOtherRoute(inputText: string, routes: readonly string[]): boolean {
   if (isCut(inputText)) return true;
   const input = readJsonObject(inputText);
   if (input !== null) return !routes.includes(callerOf(input).route ?? '');
-  // Java's text of a map, in which a client's data can look like a field: certain with one field of this name, and after
-  // the one that the router writes before it.
+  // The text is a Java map, in which a client's data can look like a field. The route is certain only when a single
+  // field has this name and follows the one that the router writes before it.
   if (inputText.split(/\broute=/).length !== 2) return true;
   return !routes.some((name) => [',', '}'].some((end) => inputText.includes(`, route=${name}${end}`)));
 }

@@ -20,7 +20,7 @@ const sortOf: Readonly<Record<Order, string>> = {
   'first-ended': 'endTime:ASC|workflowId:ASC',
 };
 
-/** Bytes kept of an input or output in a row, so that a page of 8 MiB responses fits into the memory of a small router. */
+/** Limit of an input or output in a row, in bytes, so that a page of 8 MiB responses fits a small router's memory. */
 export const longestString = 65_536;
 
 /** The engine's index. An engine without one responds to every search with an empty result: see index-presence.ts. */
@@ -59,7 +59,7 @@ export class EngineIndex implements ExecutionIndex {
       const page = { query: condition, sort: 'workflowType:ASC', start: '0', size: '1' };
       const name = (await this.#read(page)).executions[0]?.workflowType;
       if (name === undefined) return names;
-      // An index that ignores the condition would return the same name for ever.
+      // An index that ignores the condition would return the same name forever.
       if (names.includes(name)) throw new EngineError('refused', 'the index does not compare workflow names');
       names.push(name);
       condition = [formatQuery(query), `workflowType > ${name}`].filter(Boolean).join(' AND ');

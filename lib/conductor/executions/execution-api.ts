@@ -79,8 +79,8 @@ export class ExecutionApi {
   }
 
   /**
-   * Corrects the router's record of an execution that has ended in another state than recorded.
-   * @returns whether the record has changed: its execution then counts as ended now
+   * Corrects the router's record of an execution that has ended in a state other than the recorded one.
+   * @returns whether the record has changed; if so, the execution counts as having ended now
    */
   async recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean> {
     return (await this.#index()).recordEnd(executionId, status);

@@ -1,4 +1,4 @@
-// The interface for finding executions by other criteria than their id: by the engine's index, or the router's records.
+// The interface for finding executions by criteria other than their id, in the engine's index or the router's records.
 
 import { EngineError } from '../engine-error.ts';
 import type { WorkflowStatus } from '../types.ts';
@@ -56,7 +56,7 @@ export interface ExecutionIndex {
   workflows(query: ExecutionQuery): Promise<string[]>;
   /** Returns the executions of a workflow with this correlation id, oldest first. */
   correlated(name: string, correlationId: string, options?: CorrelatedOptions): Promise<WholeExecution[]>;
-  /** Records the end of an execution whose row has another state. @returns whether the row has changed */
+  /** Records the end of an execution whose row has a different state. @returns whether the row has changed */
   recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean>;
   /** Removes executions that the engine no longer has. */
   forget(executionIds: readonly string[]): Promise<void>;

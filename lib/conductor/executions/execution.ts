@@ -49,7 +49,7 @@ export interface ExecutedTask {
   readonly inputData?: Readonly<Record<string, unknown>>;
   readonly outputData?: Readonly<Record<string, unknown>>;
   readonly reasonForIncompletion?: string;
-  /** Number of the iteration of a DO_WHILE, from 1; 0 outside of loops. */
+  /** Number of the iteration of a DO_WHILE, from 1; 0 outside loops. */
   readonly iteration?: number;
   /** Execution that a SUB_WORKFLOW task has started. */
   readonly subWorkflowId?: string;

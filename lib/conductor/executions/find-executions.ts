@@ -51,7 +51,7 @@ export interface SearchBounds {
   readonly maxScanned: number;
   /** Rows of the index to skip: `nextOffset` of the previous page. Default 0. */
   readonly offset?: number;
-  /** By start time; default: the newest first. */
+  /** By start time; default: newest first. */
   readonly order?: Extract<Order, 'newest' | 'oldest'>;
 }
 

@@ -6,7 +6,7 @@ import type { SendRequest } from '../send-call.ts';
 
 /**
  * A query without an operator. Every index parses queries and rejects this one (400 from SQL databases, 500 from
- * Elasticsearch); an engine without index (`NoopIndexDAO`) responds to any query with an empty result.
+ * Elasticsearch); an engine without an index (`NoopIndexDAO`) responds to any query with an empty result.
  */
 const malformedQuery = 'indexed';
 
@@ -21,14 +21,14 @@ export class IndexPresence {
     this.#call = call;
   }
 
-  /** The response of the engine; undefined before the first one. */
+  /** Whether the engine has an index; undefined before the engine has responded. */
   get known(): boolean | undefined {
     return this.#known;
   }
 
   /**
    * Returns whether the engine has an index.
-   * @throws EngineError when the engine does not respond, or not with a search result
+   * @throws EngineError when the engine does not respond, or responds with something other than a search result
    */
   async exists(): Promise<boolean> {
     if (this.#known !== undefined) return this.#known;

@@ -49,7 +49,7 @@ export async function previewInterventions(
     : {
         kind: 'possible',
         executionId,
-        warning: `${where}: whether the back end has processed the request stays unknown`,
+        warning: `${where}: it remains unknown whether the back end has processed the request`,
       };
 }
 
@@ -101,7 +101,7 @@ export async function carryOutIntervention(
     : { executionId, outcome: 'done' };
 }
 
-/** Returns true for a task that a worker has received, even when it has ended or was postponed. */
+/** Returns true for a task that a worker has received, even if the task has since ended or been postponed. */
 function isWithWorker({ taskType, status, startTime = 0, pollCount = 0 }: ExecutedTask): boolean {
   if (taskType === 'EVENT' || taskType === 'SWITCH') return false;
   return status !== 'SCHEDULED' || pollCount > 0 || startTime > 0;

@@ -1,4 +1,4 @@
-// Reads pages of the engine's index, whose rows contain whole inputs and outputs: the page size follows the row size.
+// Reads pages of the engine's index. Rows contain whole inputs and outputs, so the page size adapts to the row size.
 
 import type { ExecutionSummary } from './execution.ts';
 import type { ExecutionApi } from './execution-api.ts';

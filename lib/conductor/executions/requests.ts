@@ -27,7 +27,7 @@ export function executionRequest(executionId: string, { includeTasks }: { includ
   return { method: 'GET', path: `${pathOf(executionId)}?includeTasks=${includeTasks}` };
 }
 
-/** Reads the executions of a workflow with a correlation id, ended ones too, from the execution store. */
+/** Reads the executions of a workflow with a correlation id, including ended ones, from the execution store. */
 export function correlatedRequest(
   name: string,
   correlationId: string,
@@ -47,7 +47,7 @@ export function transitionRequest(executionId: string, transition: 'pause' | 're
   return { method: transition === 'retry' ? 'POST' : 'PUT', path: `${pathOf(executionId)}/${transition}` };
 }
 
-/** Returns the header and the body of a request with JSON. */
+/** Returns the header fields and the body of a JSON request. */
 export function jsonBody(value: unknown): { headers: Record<string, string>; body: string } {
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) };
 }

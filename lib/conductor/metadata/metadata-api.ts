@@ -9,7 +9,7 @@ import type { EngineResponse, SendRequest } from '../send-call.ts';
 /** A definition as the engine returns it, with the defaults and fields that the engine adds. */
 export type RegisteredDefinition = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** All definitions that are registered at the engine. */
+/** All definitions that are registered with the engine. */
 export interface RegisteredDefinitions {
   readonly workflows: readonly (RegisteredDefinition & { readonly version: number })[];
   readonly taskDefs: readonly RegisteredDefinition[];
@@ -38,7 +38,7 @@ export class MetadataApi {
     this.#call = call;
   }
 
-  /** Returns all definitions with three calls. Single reads would log a stack trace in the engine for each missing one. */
+  /** Returns all definitions with three calls. Asked for a single missing one, the engine would log a stack trace. */
   async readDefinitions(): Promise<RegisteredDefinitions> {
     const [workflows, taskDefs, eventHandlers] = await Promise.all([
       this.#get<RegisteredDefinitions['workflows']>('/api/metadata/workflow'),

@@ -1,4 +1,4 @@
-// Encodes requests, responses and MDM data for the engine: in clear, or encrypted with `payload.key`.
+// Encodes requests, responses and MDM data for the engine: unencrypted, or encrypted with `payload.key`.
 
 import type { Config } from '#lib/config/schema.ts';
 import { createInbound, type InboundRequest, readInbound, type ReceivedInbound } from '../inbound.ts';
@@ -15,7 +15,7 @@ interface Sealed {
   sealed: string;
 }
 
-/** A text as the engine stores it: in clear or encrypted, and JSON-escaped where the engine would change it. */
+/** A text as the engine stores it: unencrypted or encrypted, and JSON-escaped where the engine would change it. */
 export type PackedText = string | EncodedText | Sealed | { json: Sealed };
 
 /** Returns true for a value that this codec has encrypted. */
@@ -43,7 +43,7 @@ export class PayloadCodec {
     const clear = Object.fromEntries(Object.entries(params).filter(([name]) => clearParams.includes(name)));
     const plaintext = encodeMessage({ ...fields, ...(query === undefined ? {} : { query }) }, body);
     const sealed = encrypt(plaintext, bindInbound(requestId), active);
-    // Trace ids are random and reveal nothing of the request. In clear, they allow tracing without the key.
+    // Trace ids are random and reveal nothing about the request. Left unencrypted, they allow tracing without the key.
     const trace = traceparent === undefined ? {} : { traceparent };
     return { httpMethod, params: clear, requestId, clientId, route, ...trace, sealed };
   }
@@ -119,7 +119,7 @@ export function createPayloadCodec(config: Pick<Config, 'payload.key' | 'payload
 const bindInbound = (requestId: string): Binding => ({ contentType: 'inbound', subject: requestId });
 const bindOutbound = (executionId: string): Binding => ({ contentType: 'outbound', subject: executionId });
 
-/** Verifies the unencrypted copies, by which the engine decides: a response of 500 must not pass as 200. */
+/** Verifies the unencrypted copies, which the engine's decisions depend on: a response of 500 must not pass as 200. */
 function expectSame(clear: readonly unknown[], sealed: readonly unknown[]): void {
   if (clear.some((value, index) => value !== sealed[index]))
     throw new PayloadUnreadable('its unencrypted fields were changed');

@@ -18,7 +18,7 @@ const rules: readonly (readonly [pattern: RegExp, replacement: string | ((match:
   [/\?[^\s'`)\]}]+/g, `?${removed}`],
   [/([\w.-]+)=[^\s&,;'`)\]}]+/g, `$1=${removed}`],
   [/(\/persons\/)[^\s/?'`]+/g, `$1${removed}`],
-  // Base64, including its slashes. A path of that length has no digits or no capitals.
+  // Base64, including its slashes. A path of that length usually lacks digits or capitals, so it is kept.
   [/[A-Za-z0-9+/]{32,}={0,2}/g, (word) => (isMixed(word) ? removed : word)],
   // Long words with a digit may be keys. UUIDs are request and execution ids of the product and are kept.
   [/[A-Za-z0-9_~+-]{20,}/g, (word) => (isUuid(word) || !/\d/.test(word) ? word : removed)],

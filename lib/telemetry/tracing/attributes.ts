@@ -1,6 +1,6 @@
 // The allow-list of span attributes: no path, query, header, body, token or client address.
 
-/** Allowed names. They follow OpenTelemetry's semantic conventions where there is one. */
+/** Allowed names. They follow OpenTelemetry's semantic conventions where these define a name. */
 const spanAttributeNames = [
   'http.request.method',
   'http.response.status_code',

@@ -1,4 +1,4 @@
-// The OTLP tracer: OpenTelemetry's SDK without globals and automatic instrumentation.
+// The OTLP tracer: OpenTelemetry's SDK without globals or automatic instrumentation.
 
 import {
   ROOT_CONTEXT,

@@ -16,7 +16,7 @@ export type EngineCallKind = 'start' | 'report';
 /** A window closes when it is at least this old (milliseconds) and has `minSamples` starts. */
 const windowMs = 500;
 const minSamples = 10;
-/** Latencies up to this multiple of the baseline are no sign of a queue. */
+/** Latencies up to this multiple of the baseline are not a sign of a queue. */
 const tolerance = 2;
 /** Lower bound of the gradient in one window: a single stall, such as a full garbage collection, is no overload. */
 const minGradient = 0.5;

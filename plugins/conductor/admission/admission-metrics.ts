@@ -46,7 +46,7 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
   });
   const queueSeconds = new Histogram({
     name: 'router_admission_queue_seconds',
-    help: 'Time in the queue of requests that were admitted from it',
+    help: 'Time that requests spent in the admission queue before they were admitted',
     buckets: queueBuckets,
     registers,
   });

@@ -30,8 +30,8 @@ export function subjectOf(
 }
 
 /**
- * Route name, with the path parameter when it has the form of a MIS code: `movies`, `adaptor 002`. The number of other
- * values is not bounded.
+ * Route name, with the path parameter when it has the form of a MIS code: `movies`, `adaptor 002`. Other values are
+ * left out, because their number is not bounded.
  */
 function backEndName(route: string, params: AdmissionTarget['params'], parameter: string | undefined): string {
   const code = parameter === undefined ? undefined : params[parameter];

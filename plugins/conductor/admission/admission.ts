@@ -65,7 +65,7 @@ const maxRetryAfterSeconds = 10;
 /** How long after a rejection load shedding stays active, in milliseconds. */
 const sheddingMs = 1_000;
 /**
- * Bound of the unmatched executions: executions started by events are never matched, and the oldest entry is dropped.
+ * Limit of unmatched executions: executions started by events are never matched, and the oldest entry is dropped.
  */
 const maxUnmatchedExecutions = 2_000;
 

@@ -32,7 +32,7 @@ export interface BreakerOptions {
 /** Retry time for other calls while a probe is in flight, in milliseconds. */
 const probeRetryMs = 1_000;
 
-/** A circuit breaker with one probe in half-open. */
+/** A circuit breaker that admits a single probe while it is half-open. */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
   readonly #now: () => number;
@@ -69,7 +69,7 @@ export class CircuitBreaker {
   }
 
   /**
-   * Begins a call. In half-open the call is the probe: other calls are rejected until the probe has an outcome or is
+   * Begins a call. While half-open, it is the probe: other calls are rejected until the probe has an outcome or is
    * abandoned.
    * @returns function to call when the call ends without an outcome, so that another call may probe. A late call does
    *   nothing

@@ -54,8 +54,8 @@ export interface RejectedImmediately extends Rejected {
 }
 
 /**
- * Grants permits to requests, at once or after a wait. Of the queued requests, that of the flow with the fewest permits
- * is served first.
+ * Grants permits to requests, at once or after a wait. Of the queued requests, the one whose flow has the fewest
+ * permits is served first.
  */
 export class ConcurrencyLimiter {
   readonly #options: ConcurrencyLimiterOptions;
@@ -211,7 +211,7 @@ export class ConcurrencyLimiter {
   /**
    * Expected wait in milliseconds, by Little's law: the requests ahead times the average hold time, divided by the
    * permits. The time since the last change is added, so that a standstill lengthens the estimate. Returns the longest
-   * of the waits for the back end and for all.
+   * of the waits: for the back end, and for all back ends together.
    */
   #expectedWaitMs(request: PermitRequest): number {
     const now = performance.now();

@@ -21,7 +21,7 @@ export class AsyncExecutions {
 
   constructor(dependencies: AsyncDependencies, metrics: Registry) {
     this.#dependencies = dependencies;
-    const help = 'Executions behind a 202 that still hold their permit of admission control';
+    const help = 'Asynchronous executions (202) that still hold their admission permit';
     observeGauge(metrics, { name: 'router_async_executions', help }, () => this.#size);
   }
 

@@ -38,9 +38,9 @@ export class Cancellations {
 
   /**
    * Cancels an execution, once for all clients that ask at the same time: one could resume what the other has paused.
-   * @returns the cancelled execution; also when it had been cancelled before
-   * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, and then the execution continues as
-   *   soon as the engine responds again
+   * @returns the cancelled execution, even if it had been cancelled before
+   * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, after which the execution continues
+   *   as soon as the engine responds again
    */
   cancel(execution: WholeExecution, linksOf: LinksOf): Promise<WholeExecution> {
     const { workflowId } = execution;
@@ -52,8 +52,9 @@ export class Cancellations {
   }
 
   /**
-   * Tries once more to resume the executions that may still be paused. Resolves when that has ended, after 5 seconds at
-   * most: an engine that does not respond must not delay the other stop functions until the router is killed.
+   * Tries once more to resume the executions that may still be paused. Resolves when these attempts have ended, after
+   * 5 seconds at most: an engine that does not respond must not delay the other stop functions until the router is
+   * killed.
    */
   async stop(): Promise<void> {
     this.#resumes.hurry();

@@ -13,22 +13,22 @@ const execution: Schema = {
   description: 'The status of an execution.',
   required: ['id', 'state', 'route', 'method', 'requestId', 'links'],
   properties: {
-    id: text('Also `X-Execution-Id` of the response to the request that started it.'),
+    id: text('The `X-Execution-Id` in the response to the request that started the execution.'),
     state: {
       enum: executionStates,
       description:
-        '`completed`: the back end has responded, with whatever status. `failed` and `timed-out`: it has not; the link `response` has the problem.',
+        '`completed`: the back end has responded, whatever the status. `failed` and `timed-out`: it has not; the link `response` has the problem.',
     },
     route: text('Name of the endpoint that received the request; also a tag of this document.'),
     method: text('The method of the request.'),
     requestId: text('`X-Request-Id` of the request.'),
     startedAt: time("By the engine's clock."),
-    endedAt: time('Absent while it runs.'),
+    endedAt: time('Absent while the execution runs.'),
     links: {
       type: 'object',
       required: ['self', 'response'],
       properties: {
-        self: text('Its status; DELETE cancels it.'),
+        self: text('The status of the execution; DELETE cancels the execution.'),
         response: text('The response to the request, once there is one.'),
       },
     },
@@ -71,7 +71,7 @@ const optionalHeaders = {
   'Preference-Applied': headerRef('PreferenceAppliedOptional'),
 };
 
-const description = 'With `Prefer`: the execution continues, and `Location` is its address.';
+const description = 'With `Prefer`: the execution continues, and `Location` is its path.';
 
 /**
  * Describes the response 202.

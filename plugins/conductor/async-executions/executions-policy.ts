@@ -45,7 +45,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Serves executions to the client that started them. A gateway configuration with `workflow` needs one endpoint with `serve: status` and one with `serve: response`; the path parameter of both is `:id`. Runs after `bearer`; the last policy of its pipeline.',
+      'Serves executions to the client that started them. A gateway configuration with `workflow` needs one endpoint with `serve: status` and one with `serve: response`; the path parameter of both is `:id`. Runs after `bearer`, and comes last in its pipeline.',
     examples: [{ serve: 'status' }, { serve: 'response', compress: { overBytes: 4_096 } }],
   },
 );
@@ -147,7 +147,7 @@ class ExecutionsApi {
     return waitPolicyOf(preferences, { responseDeadlineMs: 0, maxWaitMs: this.#maxWaitMs });
   }
 
-  /** Reads an execution until the engine reports its end: the router may know of the end shortly before. */
+  /** Reads an execution until the engine reports its end: the router may know of the end slightly earlier. */
   async #readEnded(before: WholeExecution): Promise<WholeExecution> {
     const { clientId } = inboundOf(before);
     for (let tries = 0; ; tries++) {

@@ -1,4 +1,4 @@
-// Resumes executions that a cancellation has paused but not ended; in the background while the engine cannot do it.
+// Resumes executions that a cancellation has paused but not ended; retries in the background until that succeeds.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -9,18 +9,18 @@ import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 export interface ResumeDependencies {
   readonly engine: Pick<Engine, 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readState'>;
-  /** Pause between two looks at an execution, in milliseconds. Default: 1 second. */
+  /** Pause between two checks of an execution, in milliseconds. Default: 1 second. */
   readonly everyMs?: number;
   /**
-   * Time after which a call whose response was lost has no effect any more, in milliseconds. Default: 75 seconds, because
-   * the engine waits up to a minute for its lock. A cancellation through another router takes less.
+   * Time after which a call whose response was lost can no longer take effect, in milliseconds. Default: 75 seconds,
+   * because the engine waits up to a minute for its lock. A cancellation through another router takes less time.
    */
   readonly settledMs?: number;
 }
 
 /** The background work for one execution. */
 interface Work {
-  /** Aborts when no time is left: the next look at the execution is the last one. */
+  /** Aborts when no time is left: the next check of the execution is the last one. */
   readonly hurry: AbortController;
   isClaimed: boolean;
   done: Promise<void>;
@@ -42,7 +42,7 @@ export class Resumes {
     this.#settledMs = settledMs;
   }
 
-  /** Resumes an execution that this router has paused, in the background when the engine cannot do it now. */
+  /** Resumes an execution that this router has paused; in the background when the engine cannot resume it now. */
   async resume(executionId: string): Promise<void> {
     if (!(await this.#isResumed(executionId))) this.#start(executionId, Number.NEGATIVE_INFINITY);
   }
@@ -55,7 +55,7 @@ export class Resumes {
     this.#start(executionId, undefined);
   }
 
-  /** Ends the background work for an execution, which is then the caller's. @returns false when there was none */
+  /** Ends the background work for an execution, which the caller then does. @returns false when there was none */
   async claim(executionId: string): Promise<boolean> {
     const work = this.#works.get(executionId);
     if (work === undefined) return false;
@@ -65,7 +65,7 @@ export class Resumes {
     return true;
   }
 
-  /** From now on, each execution is looked at only once more, without delay. */
+  /** From now on, each execution is checked only once more, without delay. */
   hurry(): void {
     this.#isStopping = true;
     for (const { hurry } of this.#works.values()) hurry.abort();
@@ -85,8 +85,8 @@ export class Resumes {
   }
 
   /**
-   * Looks at an execution until it is resumed or cannot be paused any more. The engine does not evaluate a paused
-   * execution, so no time-out ends it, and an outage of the engine must not end this either.
+   * Checks an execution repeatedly until it is resumed or can no longer be paused. The engine does not evaluate a
+   * paused execution, so no timeout ends it, and an outage of the engine must not end these checks either.
    */
   async #watch(executionId: string, work: Work, knownPausedSince: number | undefined): Promise<void> {
     const { signal } = work.hurry;
@@ -114,7 +114,7 @@ export class Resumes {
       await this.#engine.resume(executionId);
       return true;
     } catch {
-      // Conductor responds 500 when it fails, and also when the execution is not paused.
+      // Conductor responds with 500 both when it fails and when the execution is not paused.
       return this.#executions.readState(executionId).then(
         (state) => state !== 'PAUSED',
         () => false,

@@ -30,7 +30,7 @@ export interface WithheldTasksOptions {
   readonly requeue: (task: Task) => Promise<boolean>;
   /**
    * Time after which a withheld task is returned to the engine, in milliseconds; default 10,000. The next poll takes it
-   * again, so that its response time-out does not end it while its execution is paused.
+   * again, so that its response timeout does not end it while its execution is paused.
    */
   readonly maxWithheldMs?: number;
   readonly log: Logger;

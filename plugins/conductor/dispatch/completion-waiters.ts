@@ -11,7 +11,7 @@ import type { ExecutionStatus } from '#lib/conductor/types.ts';
 interface PendingCompletion {
   readonly waiters: Set<(status: ExecutionStatus) => void>;
   timer: NodeJS.Timeout | undefined;
-  /** Pause before the next fallback read. */
+  /** Pause before the next timed read. */
   pauseMs: number;
   reading: boolean;
   /** True after a wake-up during a read, which may return an older status. */
@@ -62,7 +62,7 @@ export class CompletionWaiters {
    * @param timeoutMs longest wait, in milliseconds
    * @param signals each ends the wait, for example when the client disconnects. They get listeners: with
    *   `AbortSignal.any` a process-wide signal would keep a dependent of each request (nodejs/node#64476)
-   * @returns the ended execution; null after the time-out or an abort
+   * @returns the ended execution; null after the timeout or an abort
    */
   async waitFor(
     executionId: string,
@@ -149,7 +149,7 @@ export class CompletionWaiters {
         const status = await this.#engine.getStatus(executionId);
         if (hasEnded(status)) return this.#complete(executionId, pending, status);
       } catch (error) {
-        // Keep waiting: the engine may respond again before the time-out.
+        // Keep waiting: the engine may respond again before the timeout.
         this.#log.debug({ executionId, ...errorFields(error) }, 'could not read the status of the execution');
       }
     } while (pending.readAgain && this.#pending.get(executionId) === pending);

@@ -40,17 +40,17 @@ export interface DirectDispatchOptions {
 
 /** What this router knows about one queue at the other routers. */
 interface Elsewhere {
-  /** Time of the latest message that workers poll it elsewhere, by performance.now(). */
+  /** Time of the latest message saying that workers poll it elsewhere, by performance.now(). */
   polledAt: number;
-  /** Time of this router's own message that workers poll it here. */
+  /** Time of this router's own message saying that workers poll it here. */
   announcedAt: number;
   /** Time of this router's latest offer, while it may have tasks. */
   offeredAt: number;
-  /** Routers that offered tasks, with the time at which they were asked last. */
+  /** Routers that offered tasks, with the time at which they were last asked. */
   readonly offers: Map<string, number>;
 }
 
-/** Pause between two messages that a queue is polled here (milliseconds). */
+/** Pause between two messages saying that a queue is polled here (milliseconds). */
 const announceMs = activeWithinMs / 6;
 /** After this time (milliseconds) an offer is repeated, and a request for tasks counts as lost. */
 const lostAfterMs = 250;
@@ -62,7 +62,7 @@ const maxGiven = 16;
 /** Marks a router in `offers` that has not been asked since its latest offer or response. */
 const notAsked = Number.NEGATIVE_INFINITY;
 
-/** Gives reads to workers without a poll of the engine, here or through another router. */
+/** Gives reads to workers without polling the engine, here or through another router. */
 export class DirectDispatch {
   readonly #options: DirectDispatchOptions;
   readonly #elsewhere = new BoundedMap<string, Elsewhere>(maxKnown);
@@ -100,7 +100,7 @@ export class DirectDispatch {
     this.#options.queues.queue(name).cancelDispatch(taskId);
   }
 
-  /** Handles a message of another router. */
+  /** Handles a message from another router. */
   receive(message: DispatchMessage, from: string): void {
     if ('polled' in message) this.#known(message.polled).polledAt = performance.now();
     else if ('offered' in message) {

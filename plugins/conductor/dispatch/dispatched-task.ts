@@ -1,4 +1,4 @@
-// Tasks dispatched directly: a worker gets the first task of an execution without a poll of the engine.
+// Tasks dispatched directly: a worker gets the first task of an execution without the engine being polled.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';

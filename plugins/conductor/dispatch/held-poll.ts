@@ -36,7 +36,7 @@ export interface HeldPoll {
 }
 
 /**
- * Holds a poll in one or several queues. Resolves with tasks as soon as there are some; with none after the time-out or
+ * Holds a poll in one or several queues. Resolves with tasks as soon as there are some; with none after the timeout or
  * when the worker disconnects.
  */
 export async function holdPoll(wanted: readonly Wanted[], { workerId, timeoutMs, signal }: Poll): Promise<Task[]> {

@@ -15,7 +15,7 @@ const dispatchChannel = 'service-router:dispatch';
 export interface RedisPeersOptions {
   redis: Redis;
   log: Logger;
-  /** Called with every wake-up of another router. */
+  /** Called with every wake-up from another router. */
   wakeUp: (wakeUp: PeerWakeUp) => void;
   /** Called with every message about direct dispatch for this router. */
   dispatch: (message: DispatchMessage, from: string) => void;
@@ -77,7 +77,7 @@ export class RedisPeers implements Peers, DispatchPeers {
         const message = JSON.parse(text) as M & { from: string };
         if (message.from !== this.#instance) receive(message);
       } catch (error) {
-        this.#options.log.warn(errorFields(error), 'ignored an invalid message of another router');
+        this.#options.log.warn(errorFields(error), 'ignored an invalid message from another router');
       }
     };
   }

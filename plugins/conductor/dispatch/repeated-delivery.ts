@@ -5,8 +5,8 @@
 // call `POST /api/tasks/queue/requeue/{taskType}` adds one for every task in progress.
 //
 // `Task.pollCount` counts the polls of a task; a retry and a rerun start again at 0. A worker or router that returns a
-// task reports it IN_PROGRESS, which replaces output and reason. A task that is polled
-// again with neither output nor reason has therefore not been returned.
+// task reports it IN_PROGRESS, which replaces output and reason. A task that is polled again with neither output nor
+// reason has therefore not been returned.
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';

@@ -26,7 +26,7 @@ export async function requeueTask(
   } catch (error) {
     log.error(
       { taskType: taskDefName, executionId: workflowInstanceId, ...errorFields(error) },
-      'could not return a task to the engine: the task waits for its response time-out',
+      'could not return a task to the engine: the task waits for its response timeout',
     );
     return false;
   }

@@ -22,7 +22,7 @@ export interface TaskQueueOptions {
   onWaiting?: (waiting: 'poll' | 'task') => void;
 }
 
-/** Pause between fetches without an announcement, for tasks of other start paths, retries and time-outs. */
+/** Pause between fetches without an announcement, for tasks that no router announces, retries and timeouts. */
 const idleFetchMs = 1_000;
 /** Pauses between fetches after `expect`, for example while an event starts a workflow. */
 const expectationMs = [10, 15, 25, 40, 60, 100, 150, 250, 400];
@@ -32,7 +32,7 @@ const failedFetchMs = 100;
 const requeueAfterMs = 1_000;
 /**
  * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker. This router was
- * suspended in between, and the tasks may have timed out at the engine.
+ * suspended in between, and the tasks may have timed out in the engine.
  */
 const maxHoldMs = 5_000;
 /** Maximum number of tasks of one fetch. */
@@ -139,7 +139,7 @@ export class TaskQueue implements PolledQueue {
     this.#pump();
   }
 
-  /** Fetches more often for a while: a task may be scheduled within some hundred milliseconds. */
+  /** Fetches more often for a while: a task may be scheduled within a few hundred milliseconds. */
   expect(): void {
     this.#expectation = 0;
     this.#fetchDueAt = performance.now() + this.#pauseMs();
@@ -184,7 +184,7 @@ export class TaskQueue implements PolledQueue {
     if (this.#ready.some(({ taskId }) => isDispatchedTaskId(taskId))) this.#options.onWaiting?.('task');
   }
 
-  /** Ends every held poll without tasks and returns undelivered tasks to the engine, those of an open fetch included. */
+  /** Ends all held polls, without tasks, and returns undelivered tasks to the engine, even those of an open fetch. */
   async stop(): Promise<void> {
     for (const held of this.#heldPolls) held.release();
     this.#stopTimer();
@@ -238,8 +238,8 @@ export class TaskQueue implements PolledQueue {
   }
 
   /**
-   * Fetches dispatched tasks whose router has stopped, the oldest first, one at a time. The search ends with the first
-   * young task, which may be at a worker already: it is the only task that a search can deliver a second time.
+   * Fetches dispatched tasks whose router has stopped, oldest first, one at a time. The search ends with the first
+   * recent task, which may already be at a worker: it is the only task that a search can deliver a second time.
    */
   async #searchOrphans(): Promise<void> {
     this.#orphanSearchDueAt = performance.now() + orphanSearchMs;

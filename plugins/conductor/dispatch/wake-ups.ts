@@ -53,13 +53,13 @@ export class WakeUps {
     if (elsewhere.length > 0) this.#peers.publish({ appeared: elsewhere });
   }
 
-  /** Prepares queues for tasks that may be scheduled within some hundred milliseconds. */
+  /** Prepares queues for tasks that may be scheduled within a few hundred milliseconds. */
   tasksExpected(names: readonly QueueName[]): void {
     const elsewhere = names.filter((name) => !this.#queues.expect(name));
     if (elsewhere.length > 0) this.#peers.publish({ expected: elsewhere });
   }
 
-  /** Applies a wake-up of another router; never publishes it again. */
+  /** Applies a wake-up from another router; never publishes it again. */
   receive(wakeUp: PeerWakeUp): void {
     if ('changed' in wakeUp) this.#waiters.wake(wakeUp.changed, wakeUp.status);
     else if ('appeared' in wakeUp) for (const name of wakeUp.appeared) this.#queues.announce(name);

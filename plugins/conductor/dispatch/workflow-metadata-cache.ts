@@ -8,7 +8,7 @@ import { workflowMetadataOf, type WorkflowDefinition, type WorkflowMetadata } fr
 /** The fields of a task definition that decide whether a task may be dispatched directly. */
 export interface TaskDef {
   retryCount: number;
-  /** In seconds; 0: no time-out. */
+  /** In seconds; 0: no timeout. */
   responseTimeoutSeconds: number;
   /** Values that the engine adds to the input of the task. */
   inputTemplate?: Record<string, unknown>;
@@ -20,7 +20,7 @@ interface EventHandler {
   actions?: { start_workflow?: { name: string; version?: number; taskToDomain?: Record<string, string> } }[];
 }
 
-/** Cache time in milliseconds. A definition changed in place takes effect after it; a new version has its own entry. */
+/** Cache time in milliseconds. A definition changed in place takes effect later; a new version has its own entry. */
 const cacheMs = 60_000;
 
 /** Reads definitions from the engine and caches them for a minute. */

@@ -39,7 +39,7 @@ export const compressParameter = Type.Optional(
     ],
     {
       description:
-        'compression of responses in br or gzip for clients that accept it, on by default; `false` for responses with a secret next to text that a client chose',
+        'compression of responses with br or gzip for clients that accept it, on by default; `false` for responses with a secret next to text that a client chose',
     },
   ),
 );
@@ -62,8 +62,8 @@ export interface CompressedRequest {
 }
 
 /**
- * Returns the response compressed when that makes it smaller. `Vary` names Accept-Encoding even when the response stays
- * uncompressed.
+ * Returns the response compressed when that makes it smaller. `Vary` names Accept-Encoding whenever the response could
+ * have been compressed for another client.
  */
 export async function compressResponse(
   response: BackEndResponse,
@@ -89,7 +89,7 @@ export async function compressOutcome(
   return { ...outcome, response: await compressResponse(outcome.response, request, options) };
 }
 
-/** Header fields that describe the exact bytes of the back end's body: such a body is not compressed. */
+/** Header fields that describe the exact bytes of the back end's body: a body with one of them is not compressed. */
 const boundToBytes = ['content-encoding', 'content-range', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
 
 function mayBeCompressed({ status, headers }: BackEndResponse): boolean {

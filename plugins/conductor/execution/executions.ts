@@ -135,7 +135,7 @@ async function startRecorded(
   }
 }
 
-/** How the first task of an execution reaches a worker without a poll of the engine. */
+/** How the first task of an execution reaches a worker without polling the engine. */
 interface DispatchPlan {
   readonly workflow: WorkflowMetadata;
   readonly queue: QueueName;
@@ -176,7 +176,7 @@ async function planDispatch(
   };
 }
 
-/** Returns the domains of the tasks after the first. The engine looks up every domain, also one that applies to no task. */
+/** Returns the domains of the tasks after the first. The engine looks up every domain, even one that no task has. */
 function otherDomains({ taskTypes }: WorkflowMetadata, { taskToDomain }: StartWorkflowRequest): Record<string, string> {
   return taskTypes.length > 1 ? { ...taskToDomain } : {};
 }

@@ -24,7 +24,7 @@ export type Outcome = (
       readonly settled: Promise<ExecutionEnding>;
     }
   | { readonly kind: 'problem'; readonly problem: Problem }
-  /** The client had disconnected before. */
+  /** The client has already disconnected. */
   | { readonly kind: 'client-gone' }
 ) & { readonly headers?: AddedHeaders };
 

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 export interface Preferences {
   /** `respond-async` (section 4.1): the client prefers a 202 at once and fetches the response later. */
   readonly respondAsync: boolean;
-  /** `wait` (section 4.3) in seconds: how long the client is ready to wait; undefined when absent or invalid. */
+  /** `wait` (section 4.3) in seconds: how long the client is willing to wait; undefined when absent or invalid. */
   readonly waitSeconds: number | undefined;
   /** The other preferences as they were sent, for the back end; undefined when there are none. */
   readonly others: string | undefined;
@@ -20,7 +20,7 @@ export function preferOf({ headers: { prefer } }: Pick<IncomingMessage, 'headers
 
 /** A token (RFC 9110 section 5.6.2). */
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Members of a list. A comma inside a quoted string is no separator. An unclosed string extends to the end. */
+/** Members of a list. A comma inside a quoted string is not a separator. An unclosed string extends to the end. */
 const members = /(?:[^",]|"(?:[^"\\]|\\[\s\S])*"?)+/g;
 /** `token [BWS "=" BWS word]`, followed by any parameters. */
 const preference = /^([^\s=;"]+)(?:[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^\s=;"]*))?[ \t]*(?:;.*)?$/s;

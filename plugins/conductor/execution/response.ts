@@ -115,7 +115,7 @@ export function responseDeadlineSpent(waitMs: number, { readOnly }: RequestKind)
   return new Problem('wait-budget-spent', {
     detail: readOnly
       ? `No response within ${waitMs} ms; the execution was terminated. Reading again is safe.`
-      : `No response within ${waitMs} ms; the execution continues and may still complete. Do not repeat it before you know its outcome.`,
+      : `No response within ${waitMs} ms; the execution continues and may still complete. Do not repeat the request before you know its outcome.`,
     extensions: { mayStillComplete: !readOnly },
   });
 }

@@ -16,7 +16,7 @@ export interface FailedStart {
   readonly deadlineAt: number;
 }
 
-/** Time-out for asking the engine whether it has an execution, in milliseconds. */
+/** Timeout for asking the engine whether it has an execution, in milliseconds. */
 const lookupTimeoutMs = 1_500;
 
 /**

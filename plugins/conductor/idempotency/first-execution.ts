@@ -16,7 +16,7 @@ import { inboundOf } from '../execution/client-executions.ts';
 /** The part of the execution API that finds the execution of a key. */
 export type KeyedExecutions = Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole' | 'decide'>;
 
-/** Age of an execution without a row in the index from which the engine evaluates it again, in milliseconds. */
+/** Minimum age at which an execution without a row in the index is evaluated again, in milliseconds. */
 const unindexedMs = 60_000;
 
 /** Maximum number of executions of one key that are read. There is one, besides those that were superseded. */

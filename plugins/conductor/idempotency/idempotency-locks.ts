@@ -21,7 +21,7 @@ export interface IdempotencyLocks {
    * @throws Problem `idempotency-unavailable` (503) when the lock's state is unknown
    */
   acquire(name: string): Promise<IdempotencyLock | null>;
-  /** Resolves when the lock may be free, at the latest after `withinMs` milliseconds. */
+  /** Resolves when the lock may be free, or after `withinMs` milliseconds. */
   waitForRelease(name: string, withinMs: number): Promise<void>;
 }
 

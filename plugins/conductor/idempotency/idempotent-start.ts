@@ -146,7 +146,7 @@ export class IdempotentStart {
     if (!isSameRequest(first, request, this.#dependencies.codec)) {
       this.#count('reused');
       const detail =
-        'The key was used with another method, path, query or body before. Use a new key for each request.';
+        'The key was used before with another method, path, query or body. Use a new key for each request.';
       return { first, problem: new Problem('idempotency-key-reused', { detail }) };
     }
     if (!hasEnded(first))

@@ -20,8 +20,8 @@ export function isKeyed({ correlationId }: Task): boolean {
 }
 
 /**
- * Returns the execution of a keyed task that was polled just now; terminates it when another execution of its key came
- * first.
+ * Returns the execution of a keyed task that has just been polled; terminates it when another execution of its key
+ * came first.
  * @returns undefined when the engine does not have the execution
  * @throws EngineError
  */

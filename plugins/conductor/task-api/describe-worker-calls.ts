@@ -18,7 +18,7 @@ const domain = (description: string): Parameter => ({
   example: '002',
 });
 const pollParameters: readonly Parameter[] = [
-  domain('Task domain whose tasks to take, such as the MIS code of a college; without it, those of the default pool.'),
+  domain('Task domain from which to take tasks, such as the MIS code of a college; without it, the default pool.'),
   {
     name: 'workerid',
     in: 'query',
@@ -40,7 +40,7 @@ const result: CallDescription['requestBody'] = { required: true, content: json(r
 export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> = {
   'batch-poll': {
     description:
-      'A long poll: the response comes as soon as there is a task, and is empty after `timeout`. Poll again at once. 503 `shutting-down`: poll another router.',
+      'A long poll: the response comes as soon as there is a task, and is empty after `timeout`. Then poll again immediately. 503 `shutting-down`: poll another router.',
     parameters: [
       wholeNumber('count', 1, 'Maximum number of tasks.'),
       wholeNumber('timeout', 100, 'How long to wait for a task, in milliseconds; several seconds are recommended.'),
@@ -48,7 +48,7 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
     ],
     responses: {
       '200': {
-        description: 'The tasks; none after the time-out.',
+        description: 'The tasks; none after the timeout.',
         content: json({ type: 'array', items: reference('conductor.Task') }),
       },
     },
@@ -95,7 +95,7 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
       },
     },
     responses: {
-      '200': { description: 'The tasks; none after the time-out.', content: json(reference('conductor.Exchanged')) },
+      '200': { description: 'The tasks; none after the timeout.', content: json(reference('conductor.Exchanged')) },
     },
   },
   log: {
@@ -131,9 +131,9 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
     description: 'A task of the engine. Only the members that a worker needs are listed.',
     required: ['taskId', 'workflowInstanceId'],
     properties: {
-      taskId: text('Id to report the result with.'),
+      taskId: text('Id of the task, needed to report its result.'),
       workflowInstanceId: text(
-        'Id of the execution: to report with, and the `Idempotency-Key` of a write to a back end.',
+        'Id of the execution. Send it with the result, and as the `Idempotency-Key` of a write to a back end.',
       ),
       taskDefName: text('The task type.'),
       responseTimeoutSeconds: { type: 'integer', description: 'How long the engine waits for the result, in seconds.' },
@@ -203,7 +203,7 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
       },
       callbackAfterSeconds: {
         type: 'integer',
-        description: 'With `IN_PROGRESS`: when to get the task again, in seconds.',
+        description: 'With `IN_PROGRESS`: time until the task is delivered again, in seconds.',
       },
       workerId: text('Name of the worker.'),
     },

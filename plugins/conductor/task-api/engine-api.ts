@@ -29,14 +29,14 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      "Serves the engine's API to workers and operators: the calls of an allow-list, each with the scope it requires. It holds the polls of workers until there is a task. Runs after `bearer`; the last policy of its pipeline.",
+      "Serves the engine's API to workers and operators: the calls of an allow-list, each with the scope it requires. It holds the polls of workers until there is a task. Runs after `bearer`, and comes last in its pipeline.",
     examples: [{ strip: '/conductor' }],
   },
 );
 
 /** Largest result in relation to the largest response, which a result contains as base64 or escaped text. */
 const resultOverhead = 2;
-/** Time-out of a poll that names none, in milliseconds; Conductor's default. */
+/** Timeout of a poll that names none, in milliseconds; Conductor's default. */
 const defaultPollMs = 100;
 
 /** What the policy depends on. */

@@ -3,7 +3,7 @@
 import type { Response } from 'express';
 import { Problem } from '#lib/problem/problem.ts';
 
-/** Sends a response with its Content-Length: Node would send it in chunks otherwise. */
+/** Sends a response with its Content-Length; without one, Node would send it in chunks. */
 export function send(
   response: Response,
   status: number,
@@ -12,7 +12,7 @@ export function send(
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
-/** Returns a whole number of a query; `absent` when there is none. @throws Problem `malformed-request` */
+/** Parses a whole number from a query; returns `absent` when there is none. @throws Problem `malformed-request` */
 export function wholeNumber(text: string | null, absent: number): number {
   const value = text === null || text === '' ? absent : Number(text);
   if (!Number.isInteger(value) || value < 0)

@@ -163,7 +163,7 @@ export class TaskUpdates {
       ? await this.#sendOutput(result, body, { ...reference, form: 'COMPLETED' })
       : await this.#reportById(result, body);
     if (isNotPending(response)) {
-      // A repeated result, or one of an execution that has ended in another way, which only the engine knows.
+      // The result is a repetition, or its execution has ended in another way: only the engine knows which.
       this.#delivered.delete(result.taskId);
       this.#dependencies.wakeUps.executionChanged(result.workflowInstanceId, {});
       return { response: accepted(result), queue: task };
@@ -246,7 +246,7 @@ export class TaskUpdates {
   #wakeByExecution(executionId: string, execution: UpdatedExecution): void {
     const { wakeUps } = this.#dependencies;
     const { tasks = [], workflowId, status, output = {}, reasonForIncompletion = '' } = execution;
-    // Not the whole execution: with several routers a wake-up is a message in Redis, and the input has the request.
+    // Not the whole execution: with several routers a wake-up is a message in Redis, and the input holds the request.
     wakeUps.executionChanged(executionId, { status: { workflowId, status, output, reasonForIncompletion } });
     const scheduled = tasks.filter((task) => task.status === 'SCHEDULED');
     wakeUps.tasksAppeared(scheduled.map(({ taskDefName, domain }) => ({ taskType: taskDefName, domain })));

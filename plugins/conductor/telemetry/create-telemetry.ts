@@ -38,7 +38,7 @@ export function createGauges(
   const gauge = (name: string, help: string, read: () => number) => observeGauge(metrics, { name, help }, read);
   gauge(
     'router_completion_waiters',
-    'Waits for the end of an execution: by clients, and for executions behind a 202',
+    'Waits for the end of an execution: by clients, and for asynchronous executions (202)',
     () => waiters.size,
   );
   gauge('router_held_polls', 'Polls of workers held by this router', () => queues.heldPolls);

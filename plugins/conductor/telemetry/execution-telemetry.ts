@@ -95,7 +95,7 @@ export class ExecutionTelemetry {
   }
 
   /**
-   * Notes that the result of that task was reported.
+   * Notes that the result of the task that was handed out has been reported.
    * @param backEndMs time of the back end in milliseconds, as the worker reports it
    */
   reported(backEndMs: number | undefined, at = performance.now()): void {

@@ -21,7 +21,7 @@ export class StageClock {
   #stageStartedAt: number;
   #handedOut = false;
 
-  /** @param receivedAt when the head of the request had arrived */
+  /** @param receivedAt when the head of the request was complete */
   constructor(receivedAt: number) {
     this.#stageStartedAt = receivedAt;
   }

@@ -27,12 +27,12 @@ export interface Versions {
   /**
    * Returns the version choice of a policy.
    * @param parameters the parameters object of that policy
-   * @throws Error when the policy is not one of this configuration
+   * @throws Error when the policy does not belong to this configuration
    */
   at(parameters: object): RouteVersions;
   /** Every version that a route may start. */
   readonly needed: readonly NeededWorkflow[];
-  /** Returns whether a workflow has several versions: then responses name the version that served them. */
+  /** Returns whether a workflow has several versions; if so, responses name the version that served them. */
   isSplit(workflow: string): boolean;
 }
 
@@ -72,7 +72,7 @@ export function createVersions(
     ),
     at(parameters) {
       const found = versions.get(parameters);
-      if (found === undefined) throw new Error('the policy is not one of this configuration');
+      if (found === undefined) throw new Error('the policy does not belong to this configuration');
       return found;
     },
     isSplit: (workflow) => split.has(workflow),

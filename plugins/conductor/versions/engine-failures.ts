@@ -1,4 +1,4 @@
-// Records when the engine failed last, so that failures at that time do not count against a workflow version.
+// Records when the engine last failed, so that failures at that time do not count against a workflow version.
 
 import type { EngineCall } from '#lib/conductor/engine.ts';
 

@@ -13,7 +13,7 @@ const guard = Type.Object(
     failurePercent: Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'largest share of failed requests of a version (percent)',
+      description: 'largest allowed share of failed requests of a version (percent)',
     }),
     windowMs: Type.Optional(
       Type.Integer({ minimum: 1, default: 60_000, description: 'window in which requests count (milliseconds)' }),
@@ -22,7 +22,7 @@ const guard = Type.Object(
       Type.Integer({
         minimum: 1,
         default: 20,
-        description: 'requests of a version, and of the other versions, before it is judged',
+        description: 'minimum number of requests of a version, and of the others together, before it is judged',
       }),
     ),
   },

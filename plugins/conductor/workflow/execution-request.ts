@@ -1,4 +1,4 @@
-// A request for an execution on its way through the layers of the workflow policy, and the execution that comes back.
+// A request for an execution on its way through the layers of the workflow policy, and the result that comes back.
 
 import type { Coding } from '../../../gateway/plugin-api/content-coding.ts';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
@@ -19,7 +19,7 @@ export interface ExecutionRequest {
   readonly correlationId: string;
   /** True when the correlation id is the name of an Idempotency-Key: at most one execution is started for it. */
   readonly isKeyed: boolean;
-  /** The client that admission control counts: its OAuth client, or its address. */
+  /** The client as admission control counts it: the OAuth client, or the address. */
   readonly client: string;
   /** Aborts when the client disconnects. */
   readonly clientGone: AbortSignal;
@@ -30,11 +30,11 @@ export interface ExecutionRequest {
   readonly waitPolicy: WaitPolicy;
   /** Response deadline of the route for requests without a `wait` preference, in milliseconds from `arrivedAt`. */
   readonly responseDeadlineMs: number;
-  /** When the head of the request had arrived. */
+  /** When the head of the request was complete. */
   readonly receivedAt: number;
   /**
-   * When the whole request had arrived: response deadlines count from here. For a body that arrives after the head, it
-   * is the time at which the body was read.
+   * When the whole request was complete: response deadlines count from here. For a body that arrives after the head,
+   * this is the time at which the body was read.
    */
   readonly arrivedAt: number;
   /** Nothing is started for this request from this time on. */
@@ -50,11 +50,11 @@ export interface ServeResult {
   /** Undefined when nothing was started, because the client had disconnected. */
   readonly executionId?: string;
   /**
-   * Set when an earlier request with the same Idempotency-Key has started it: its response is `replayed`, or this request is
-   * `rejected` (409, 422).
+   * Set when an earlier request with the same Idempotency-Key has started the execution: that request's response is
+   * `replayed`, or this request is `rejected` (409, 422).
    */
   readonly earlier?: 'replayed' | 'rejected';
-  /** Its workflow version, when an earlier request has started it. */
+  /** Workflow version of the execution, when an earlier request has started it. */
   readonly version?: number;
   /** Resolves when the client can have its response. Never rejects. */
   readonly outcome: Promise<Outcome>;

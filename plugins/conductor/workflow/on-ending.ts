@@ -1,4 +1,4 @@
-// Reports the end of a request's execution to a layer, also when the execution was not started.
+// Reports the end of a request's execution to a layer, even when the execution was not started.
 
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { type ExecutionEnding, endingOf, endingOfError } from '../execution/outcome.ts';

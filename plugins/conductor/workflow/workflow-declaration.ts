@@ -31,7 +31,7 @@ const parameters = Type.Object(
     versionGuard,
     strip: Type.String({
       pattern: '^(/[^/]+)+$',
-      description: 'leading part of the public path that is not sent to the back end; counted in segments',
+      description: 'leading segments of the public path that are not sent to the back end',
     }),
     domainOf: Type.Optional(
       Type.String({ description: 'path parameter whose value selects the task domain, `adaptor.<value>.domain`' }),
@@ -75,7 +75,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Runs each request as one execution of a workflow and responds with its output. Starts pass through admission control. The last policy of its pipeline.',
+      'Runs each request as one execution of a workflow and responds with its output. Every request passes through admission control before its execution starts. Comes last in its pipeline.',
     examples: [
       { name: 'moviesWF', version: 1, strip: '/movies', openapi: 'config/openapi/movies.yml', compress: false },
       {

@@ -59,7 +59,7 @@ export function createStores({ config, redis, addReadinessNotice }: StoreService
   };
 }
 
-/** Returns the handler of an error: counts in the memory of this process while Redis is unavailable. */
+/** Returns an error handler that counts in the memory of this process while Redis is unavailable. */
 function whenAway<T>(count: () => Promise<T>): (error: unknown) => Promise<T> {
   return async (error) => {
     if (error instanceof RedisUnavailable) return count();

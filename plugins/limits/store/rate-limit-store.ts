@@ -22,7 +22,7 @@ export interface RateLimitResult {
 /** Counts requests in fixed windows, by key. */
 export interface RateLimitStore {
   /**
-   * Counts one request, also a rejected one.
+   * Counts one request, even a rejected one.
    * @param window the limit of this key; it must be the same in every call with this key
    * @throws RedisUnavailable
    */

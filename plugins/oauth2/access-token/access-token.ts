@@ -31,7 +31,7 @@ export function readClientId(claims: Claims, names: readonly string[]): string {
 }
 
 /**
- * Returns the scopes, which RFC 9068 section 2.2.3 has in `scope`; providers differ. The claim is a list, or a string
+ * Returns the scopes. RFC 9068 section 2.2.3 puts them in `scope`; providers differ. The claim is a list, or a string
  * with spaces between the scopes. An element of a list is one scope, whatever it contains.
  * @param names claims that may contain them; the first one present counts (`oauth.scopeClaims`)
  * @throws InvalidTokenError `claims` when the claim is neither

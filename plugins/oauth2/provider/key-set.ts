@@ -24,7 +24,7 @@ export interface VerificationKey {
   readonly algorithms: readonly Algorithm[];
 }
 
-/** Keys by `kid`. Several may share one, when their types differ (RFC 7517 section 4.5). */
+/** Keys by `kid`. Several keys may share a `kid` when their types differ (RFC 7517 section 4.5). */
 export type KeySet = ReadonlyMap<string, readonly VerificationKey[]>;
 
 const maxKeys = 100;

@@ -90,7 +90,7 @@ export class RemoteKeys {
 
   /**
    * Returns the key that verifies `algorithm` signatures under `kid`; undefined when the provider has none.
-   * @throws ProviderError when that is unknown: there are no keys yet, or `kid` is new and the provider is unavailable
+   * @throws ProviderError when it cannot tell: there are no keys yet, or `kid` is new and the provider is unavailable
    */
   async find(kid: string, algorithm: Algorithm): Promise<FoundKey | undefined> {
     if (this.#current()?.set.has(kid) !== true) await this.#refreshOnDemand();

@@ -1,10 +1,10 @@
-// Limits attempts with a wrong secret per minute. The limit is exact, because attempts in flight count as failed.
+// Limits the attempts per minute with a wrong secret. The limit is exact, because attempts in flight count as failed.
 
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Clock } from '../clock.ts';
 import { type Attempt, type LimitedKey, limitedKeys } from './attempt.ts';
 
-/** The attempt was not made, because too many attempts have failed before. */
+/** The attempt was not made, because too many earlier attempts have failed. */
 export class TooManyAttemptsError extends Error {
   override readonly name = 'TooManyAttemptsError';
   readonly retryAfterSeconds: number;

@@ -97,7 +97,7 @@ function json(description: string, schema: Schema, more: Response['headers'] = {
   return { description, headers: { ...headers, ...more }, content: { 'application/json': { schema } } };
 }
 
-/** Returns the schema of the error codes with a status. */
+/** Returns the schema of the error responses with this status. */
 function oauthErrorSchema(status: number): Schema {
   const codes = Object.entries(oauthErrors).filter(([, error]) => error.status === status);
   return {

@@ -1,4 +1,4 @@
-// Counts the outcome of every request, and adds the times of its stages to the response.
+// Counts the outcomes of requests, and adds the times of their stages to the response.
 
 import { toProblem } from '#lib/problem/problem.ts';
 import type { ExecutionOutcome } from '../../telemetry/execution-metrics.ts';

@@ -1,4 +1,4 @@
-// The innermost function of the stack: starts the execution, waits for its end, and makes the outcome.
+// The innermost function of the stack: starts the execution, waits for its end, and determines the outcome.
 
 import type { AsyncExecutions } from '../../async-executions/async-executions.ts';
 import {

@@ -19,7 +19,7 @@ export interface Route {
 }
 
 /** Configuration that determines the timeout budget. */
-export interface TimeOutContext {
+export interface TimeoutContext {
   /** `workers.backEndTimeoutMs` */
   readonly backEndTimeoutMs: number;
   readonly routes: readonly Route[];
@@ -41,7 +41,7 @@ const engineRestartMs = 60_000;
 /** Returns the timeout budget: first the routes in the order of gateway.config.yml, then task types without a route. */
 export function timeoutBudget(
   definitions: Definitions,
-  { routes, backEndTimeoutMs }: TimeOutContext,
+  { routes, backEndTimeoutMs }: TimeoutContext,
 ): TimeoutBudgetStep[] {
   const step = (taskType: string, route: Route | undefined): TimeoutBudgetStep[] =>
     definitions.taskDefs
@@ -62,7 +62,7 @@ export function timeoutBudget(
 }
 
 /** Checks the routes and the timeout budget. Returns one line per problem. */
-export function checkTimeOuts(definitions: Definitions, context: TimeOutContext): string[] {
+export function checkTimeouts(definitions: Definitions, context: TimeoutContext): string[] {
   const problems = [
     ...context.routes.flatMap((route) => checkRoute(definitions, route, context)),
     ...timeoutBudget(definitions, context).flatMap((step) => checkStep(definitions, step)),
@@ -70,7 +70,7 @@ export function checkTimeOuts(definitions: Definitions, context: TimeOutContext)
   return [...new Set(problems)];
 }
 
-function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }: TimeOutContext): string[] {
+function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }: TimeoutContext): string[] {
   const workflow = findWorkflow(definitions, { name: route.workflow, version: route.version });
   if (workflow === undefined) {
     return [`${route.place}: there is no workflow ${route.workflow} version ${route.version}`];
