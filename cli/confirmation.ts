@@ -31,7 +31,7 @@ export function reasonNotToAsk({ yes, json }: Confirmation, { input }: Pick<Term
   if (yes) return undefined;
   if (json) return 'nothing was changed: --json needs --yes';
   if (input.isTTY === true) return undefined;
-  return 'nothing was changed: there is no terminal to ask on; give --yes to go on without being asked';
+  return 'nothing was changed: there is no terminal to ask on; give --yes to continue without being asked';
 }
 
 /**

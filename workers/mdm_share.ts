@@ -1,4 +1,5 @@
-// The worker of task type mdm_share: sends a person's cccid to the adaptor of one interested college and reports it to MDM.
+// The worker of task type mdm_share: sends a person's cccid to the adaptor of one interested college and reports it to
+// MDM.
 
 import { createHash } from 'node:crypto';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -22,7 +23,7 @@ interface ShareInput {
 
 type PackedShareInput = Omit<ShareInput, keyof PackedSystem> & PackedSystem;
 
-/** Most newer cccids that one attempt sends; the next attempt sends further ones. */
+/** Maximum number of newer cccids that one attempt sends; the next attempt continues. */
 const maxCorrections = 10;
 
 /** Creates the worker. Requires `mdm.url` and the URL of the adaptor that it runs beside. */

@@ -18,8 +18,8 @@ import type { TaskOutcome } from './worker.ts';
 export type Respond = (inbound: ReceivedInbound, task: Task) => Promise<BackEndResponse>;
 
 /**
- * Creates the `execute` function of a worker whose task is a client's request (`inbound`) and whose output is the response
- * (`outbound`). Headers are filtered by the allow-list of responses; payloads are encrypted as configured.
+ * Creates the `execute` function of a worker whose task is a client's request (`inbound`) and whose output is the
+ * response (`outbound`). Headers are filtered by the allow-list of responses; payloads are encrypted as configured.
  */
 export function createResponder(config: Config, respond: Respond): (task: Task) => Promise<TaskOutcome> {
   const allows = responseHeaderFilter(config['router.responseHeaders']);

@@ -39,5 +39,5 @@ function describeProblem(name: string, known: ReadonlyMap<string, unknown>, pool
   }
   const backEnd = /^(.+)_intake$/.exec(name)?.[1] ?? '';
   const address = isBackEndName(backEnd) ? `; for a back end of this name set ${keyOfBackEnd(backEnd)}` : '';
-  return `${name} is not a task type; known are ${[...known.keys()].join(', ')}${address}`;
+  return `${name} is not a task type; the known ones are ${[...known.keys()].join(', ')}${address}`;
 }

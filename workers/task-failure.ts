@@ -3,8 +3,8 @@
 import { formatFailure, type FailureCode } from '#lib/envelope/failure.ts';
 
 /**
- * Ends a task without a result. The message becomes the reason of the failure, which clients may see. It must contain no
- * address and no personal data.
+ * Ends a task without a result. The message becomes the reason of the failure, which clients may see. It must contain
+ * no address and no personal data.
  */
 export class TaskFailure extends Error {
   override readonly name: string = 'TaskFailure';

@@ -80,7 +80,7 @@ function keysOf({ mis, url, domain }: College): Record<string, string> {
   return { [`adaptor.${mis}.url`]: url, [`adaptor.${mis}.domain`]: domain };
 }
 
-/** @throws CommandError that lists everything wrong */
+/** @throws CommandError that lists everything that is wrong */
 function readCollege(mis: string, { url, domain = mis }: AddCollegeOptions): College {
   const wrongUrl = problemOfBackEndUrl(url);
   const wrongDomain = problemOfTaskDomain(domain);
@@ -95,8 +95,8 @@ function readCollege(mis: string, { url, domain = mis }: AddCollegeOptions): Col
 }
 
 /**
- * Returns whether the college has these values already.
- * @throws CommandError when it has other ones
+ * Returns whether the college already has these values.
+ * @throws CommandError when it has different values
  */
 function isConfigured(college: College, { config, origins }: LoadedConfig): boolean {
   const values = config as Readonly<Record<string, unknown>>;
@@ -105,7 +105,7 @@ function isConfigured(college: College, { config, origins }: LoadedConfig): bool
   if (set.length === 0) return false;
   if (keys.every(([key, value]) => values[key] === value)) return true;
   throw new CommandError([
-    `the college ${college.mis} exists; change these, or remove them first:`,
+    `the college ${college.mis} already exists with other values; change or remove these first:`,
     ...set.map(([key]) => `  ${key}=${String(values[key])} (${origins[key] ?? ''})`),
   ]);
 }
@@ -126,7 +126,7 @@ interface Added {
   readonly dir: string;
   readonly folder: SoundFolder;
   readonly path: string;
-  /** Empty when the college was configured like this before. */
+  /** Empty when the college was already configured like this. */
   readonly changed: readonly string[];
 }
 
@@ -138,7 +138,7 @@ function describe(college: College, { dir, folder, path, changed }: Added): Outc
   return {
     exitCode: 0,
     lines: [
-      ...(changed.length === 0 ? [`college ${mis} is configured like this already; nothing was changed`] : []),
+      ...(changed.length === 0 ? [`college ${mis} is already configured like this; nothing was changed`] : []),
       ...changed.map((file) => `changed  ${file}`),
       '',
       ...alignColumns([

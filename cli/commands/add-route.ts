@@ -51,7 +51,7 @@ export const addRoute: CommandDefinition<AddRouteOptions> = {
         'leading part of the path that the back end does not see (default: its first segment)',
       )
       .option('--write-scope <scope>', 'scope of the access token for every method but GET (default: none)')
-      .option('--mis-codes <parameter>', 'path parameter that is a MIS code, for the limits by client (default: none)')
+      .option('--mis-codes <parameter>', 'path parameter that is a MIS code, for the per-client limits (default: none)')
       .option('--summary <text>', 'one line for readers of the OpenAPI document (default: names the back end)'),
   run: runAddRoute,
 };
@@ -70,7 +70,7 @@ async function runAddRoute(options: AddRouteOptions, { args, host }: CommandCont
   return describe(route, { dir, url, key, created: [...created.keys()], changed: [...changed.keys()] });
 }
 
-/** Returns a line for each name, path or key of the route that the gateway has already. */
+/** Returns a line for each name, path or key of the route that the gateway already has. */
 async function findTaken(
   route: RouteToAdd,
   { folder: { loaded, gateway, definitions }, dir }: { folder: SoundFolder; dir: string },
@@ -120,7 +120,7 @@ interface Change {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Returns the new text of each file that exists already, by path below the folder. */
+/** Returns the new text of each file that already exists, by path below the folder. */
 function changedTexts({ route, folder: { loaded, gateway }, dir, properties }: Change): Map<string, string> {
   const ofWorkflows = gateway.routes.filter(({ workflow }) => workflow !== undefined);
   const neighbours = new Set(ofWorkflows.flatMap(({ name, pipeline }) => [name, pipeline]));
@@ -154,7 +154,7 @@ function describe(
       ...changed.map((file) => `changed  ${file}`),
       '',
       ...alignColumns(targets),
-      ...(isOpen ? ['every client with a token may write there; --write-scope asks for a scope'] : []),
+      ...(isOpen ? ['every client with a token may write there; use --write-scope to require a scope'] : []),
       '',
       `npm start serves it. In a deployment: register it with apply, and set ${key} for the workers.`,
       undoLine(dir, { changed, created }),

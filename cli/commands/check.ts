@@ -7,7 +7,7 @@ import { ConfigError, loadConfig, type LoadedConfig } from '#lib/config/load.ts'
 import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
 import { checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
 import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
-import { type Route, type TimeoutBudgetStep, timeoutBudget } from '#lib/conductor/definitions/time-outs.ts';
+import { type Route, type TimeoutBudgetStep, timeoutBudget } from '#lib/conductor/definitions/timeouts.ts';
 import type { GatewayValidation } from '../../gateway/configuration/validate-gateway.ts';
 import { CommandError, type Outcome } from '../outcome.ts';
 import { addDirOption, folderOf } from '../gateway/gateway-folder.ts';
@@ -18,7 +18,7 @@ import { timedRoutes } from '../gateway/timed-routes.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 import { withDeprecatedMembers } from '../output/deprecated-members.ts';
 
-/** Options of `check`: the gateway to read, and whether the effective configuration is printed. */
+/** Options of `check`: the gateway to read, and whether to print the effective configuration. */
 export interface CheckOptions {
   readonly dir?: string;
   readonly config?: boolean;
@@ -27,7 +27,7 @@ export interface CheckOptions {
 /** The command `check`: finds problems in a checkout, without an engine. */
 export const check: CommandDefinition<CheckOptions> = {
   name: 'check',
-  description: 'Validate configuration, gateway.config.yml, definitions and time-outs, without an engine.',
+  description: 'Validate configuration, gateway.config.yml, definitions and timeouts, without an engine.',
   exitCodes: { 0: 'nothing is wrong', 1: 'something is wrong; every problem is listed on stderr' },
   examples: [
     { command: 'check', does: 'run it before every commit and every deployment' },
@@ -103,7 +103,7 @@ async function checkFolder(dir: string, env: NodeJS.ProcessEnv): Promise<Checked
 
 /**
  * Reads a folder that a command is about to change, or has changed.
- * @throws CommandError with everything that is wrong in it, and this conclusion
+ * @throws CommandError with every problem in the folder, followed by `conclusion`
  */
 export async function soundFolder(dir: string, env: NodeJS.ProcessEnv, conclusion: string): Promise<SoundFolder> {
   const folder = await checkFolder(dir, env);
@@ -119,7 +119,7 @@ function summary({ loaded, gateway, routes, definitions }: CheckedFolder): strin
     ['configuration', `${countOf(set, 'key')} set, all others at their defaults`],
     [
       'gateway.config.yml',
-      `${countOf(gateway?.steps.size ?? 0, 'pipeline')}, ${new Set(routes.map(({ name }) => name)).size} of them to workflows`,
+      `${countOf(gateway?.steps.size ?? 0, 'pipeline')}, ${new Set(routes.map(({ name }) => name)).size} of them with a workflow`,
     ],
     [
       'definitions',
@@ -148,7 +148,7 @@ function describeTimeouts(timeouts: readonly TimeoutBudgetStep[]): string[] {
     route === undefined ? '-' : seconds(route.responseDeadlineMs),
   ]);
   // Workflow versions with the same tasks produce equal lines.
-  return [...new Set(alignColumns([['time-outs', 'route', 'back end', 'task', 'client'], ...rows]))];
+  return [...new Set(alignColumns([['timeouts', 'route', 'back end', 'task', 'client'], ...rows]))];
 }
 
 function describeConfiguration(lines: readonly ConfigLine[]): string[] {

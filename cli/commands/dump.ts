@@ -13,7 +13,7 @@ import { folderOf } from '../gateway/gateway-folder.ts';
 import { alignColumns, countOf } from '../output/table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 
-/** Options of `dump`: engine, scope, and whether differing files are overwritten. */
+/** Options of `dump`: engine, scope, and whether to overwrite files that differ. */
 export interface DumpOptions extends ScopeOptions {
   readonly force?: boolean;
 }

@@ -35,7 +35,7 @@ export const eventsCommand: CommandDefinition<EventsOptions> = {
     1: 'error: there is no database, or it is unreachable',
   },
   examples: [
-    { command: 'events', does: 'show the newest ones' },
+    { command: 'events', does: 'show the newest events' },
     {
       command: 'events --handler mdm --state skipped --since 2h',
       does: 'show which PATCHes did not go to MDM, and why',
@@ -74,7 +74,7 @@ async function runEvents(options: EventsOptions, { host }: Pick<CommandContext, 
   const url = options.database ?? config['conductor.databaseURL'];
   if (url === undefined) {
     throw new CommandError([
-      "the engine's API does not expose events, only its database does: set conductor.databaseURL or give --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a virtual machine of Docker)",
+      "the engine's API does not expose events, only its database does: set conductor.databaseURL or give --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a Docker virtual machine)",
     ]);
   }
   const database = await openEngineDatabase(url);

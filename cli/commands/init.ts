@@ -30,7 +30,7 @@ export const init: CommandDefinition<InitOptions> = {
   run: runInit,
 };
 
-/** Writes the folder. @throws CommandError when it is not empty or its name is not valid; nothing is written then */
+/** Writes the folder. @throws CommandError, without writing anything, when it is not empty or its name is not valid */
 export async function runInit(options: InitOptions, { args }: Pick<CommandContext, 'args'>): Promise<Outcome> {
   const folder = resolve(args[0] ?? '.');
   const name = basename(folder);

@@ -34,7 +34,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
   exitCodes: {
     0: 'there is nothing to delete, or it was deleted',
     1: 'error, or the question was answered with no; what was deleted until then stays deleted, and the next run continues',
-    2: 'there is more to delete: only shown, or interrupted',
+    2: 'there is more to delete: it was only shown, or the command was interrupted',
   },
   examples: [
     {
@@ -52,7 +52,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
     addConfirmationOptions(addEngineOption(command))
       .option(
         '--older-than <duration>',
-        'only what ended longer ago than this, such as 7d or 12h (default: as configured)',
+        'only executions that ended longer ago than this, such as 7d or 12h (default: as configured)',
       )
       .option(
         '--state <states>',
@@ -115,7 +115,7 @@ async function toPlan(
 }
 
 const withoutDatabase =
-  'event records are skipped: they need conductor.databaseURL or --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a virtual machine of Docker)';
+  'event records are skipped: they need conductor.databaseURL or --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a Docker virtual machine)';
 
 /** @param note why nothing was deleted */
 function describePlan(planned: PrunePlan, address: string, note = ''): Outcome {
@@ -145,16 +145,14 @@ function describeReport(report: PruneReport, address: string): Outcome {
   const { executions, kept, orphans, events, isComplete } = report;
   const lines = [
     `${address}: ${countOf(executions, 'execution')} deleted`,
-    ...(kept > 0
-      ? [`${countOf(kept, 'execution')} kept: of another route, running again, or refused by the engine`]
-      : []),
+    ...(kept > 0 ? [`${countOf(kept, 'execution')} kept (other route, running again, or refused by the engine)`] : []),
     ...(orphans > 0
       ? [
           `${countOf(orphans, 'row')} of the index without an execution${events === null ? ': deleting them needs a database URL' : ' deleted'}`,
         ]
       : []),
     events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events deleted`,
-    ...(isComplete ? [] : ['interrupted: run it again to go on']),
+    ...(isComplete ? [] : ['interrupted: run it again to continue']),
   ];
   return { exitCode: isComplete ? 0 : 2, lines, json: { ok: isComplete, engine: address, dryRun: false, ...report } };
 }

@@ -28,7 +28,7 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
   description:
     'Find missing follow-up executions of PATCHes, ask for confirmation, and repair them. Without a terminal it only shows them, unless `--yes` is given.',
   exitCodes: {
-    0: 'nothing is missing, or all of it was repaired',
+    0: 'nothing is missing, or everything that was missing was repaired',
     1: 'error: the engine is unreachable, or the question was answered with no',
     2: 'something is still missing',
   },

@@ -14,7 +14,10 @@ export interface StartOptions {
   readonly verbose?: boolean;
 }
 
-/** What `start` uses of `dev/stack/run-stack.ts`. It is imported by its path, because the image has no folder `dev`. */
+/**
+ * The part of `dev/stack/run-stack.ts` that `start` uses. The module is imported by its path, because the image has no
+ * folder `dev`.
+ */
 interface EmbeddedStack {
   runStack(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number>;
 }

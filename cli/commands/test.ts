@@ -1,4 +1,4 @@
-// The command `test`: runs the tests of a gateway with the pinned Node, which runs TypeScript as it is.
+// The command `test`: runs the tests of a gateway with the pinned Node, which runs TypeScript directly.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

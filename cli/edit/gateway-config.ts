@@ -24,7 +24,7 @@ export interface RouteToAdd {
  * Returns the text with the apiEndpoint and the pipeline of the route, each after the last one that starts a workflow.
  * The document is parsed only for positions: if the YAML library wrote the file, it would reformat all of it.
  * @param neighbours names of the apiEndpoints and pipelines that start a workflow
- * @throws CommandError when `apiEndpoints` or `pipelines` is not a map with one key a line
+ * @throws CommandError when `apiEndpoints` or `pipelines` is not a map with one key per line
  */
 export function addToGatewayConfig(text: string, route: RouteToAdd, neighbours: ReadonlySet<string>): string {
   const document = parseDocument(text);
@@ -39,7 +39,7 @@ export function addToGatewayConfig(text: string, route: RouteToAdd, neighbours: 
     const { offset, indent } = placeIn(text, map, neighbours);
     return { offset, added: lines.map((line) => `${newline}${line === '' ? '' : indent + line}`).join('') };
   });
-  // From the end to the beginning, so that the offsets hold.
+  // From the end to the beginning, so that the remaining offsets stay valid.
   return insertions
     .toSorted((one, other) => other.offset - one.offset)
     .reduce((edited, { offset, added }) => `${edited.slice(0, offset)}${added}${edited.slice(offset)}`, text);

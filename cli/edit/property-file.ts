@@ -14,7 +14,7 @@ export function setProperties(text: string, values: Readonly<Record<string, stri
 function setProperty(text: string, key: string, value: string): string {
   const { eolCharacter, ...file } = new Properties(text);
   const properties = file.nodes.filter((node) => node.type === 'property');
-  // Of a key that is repeated, the last one counts.
+  // When a key is repeated, its last occurrence counts.
   const existing = properties.findLast((property) => property.key === key);
   const line = `${escape(key, /[\s=:\\#!]/g)}=${escape(value, /^\s|[\\\n\r]/g)}`;
   const lines = text.split(/\r\n|\r|\n/);

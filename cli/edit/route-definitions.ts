@@ -12,7 +12,7 @@ export interface RouteDefinitionOptions {
   /** True when the route accepts methods that change data. */
   readonly writes: boolean;
   readonly config: Config;
-  /** The existing definitions, whose owner the new one gets. */
+  /** The existing definitions; the new ones get the same owner. */
   readonly definitions: Definitions;
 }
 
@@ -33,7 +33,7 @@ export function routeDefinitions({ name, writes, config, definitions }: RouteDef
   const task: TaskDefinition = {
     name: taskTypeOfBackEnd(name),
     description: writes
-      ? `One request to the back end ${name}. It may be a write, so the engine never retries it, and its response time-out is longer than a restart of the engine.`
+      ? `One request to the back end ${name}. It may be a write, so the engine never retries it, and its response timeout is longer than a restart of the engine.`
       : `One request to the back end ${name}. It is a read: the worker itself retries it.`,
     ownerEmail,
     retryCount: 0,
@@ -46,7 +46,7 @@ export function routeDefinitions({ name, writes, config, definitions }: RouteDef
   const workflow: WorkflowDefinition = {
     name: workflowOfBackEnd(name),
     version: 1,
-    description: `Passes one request to the back end ${name} and responds with its response.`,
+    description: `Passes one request to the back end ${name} and returns its response.`,
     ownerEmail,
     schemaVersion: 2,
     restartable: false,
@@ -67,7 +67,7 @@ export function routeDefinitions({ name, writes, config, definitions }: RouteDef
   ]);
 }
 
-/** Formats as Prettier does: a list of one short text stands on one line. */
+/** Formats as Prettier does: a list of one short text is on one line. */
 function toText(definition: object): string {
   return `${JSON.stringify(definition, null, 2).replace(/\[\n\s+("[^"\n]*")\n\s+\]/g, '[$1]')}\n`;
 }

@@ -3,7 +3,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
-/** Returns a shell command for a gateway under git, else what to remove. Files are named by their path below `dir`. */
+/**
+ * Returns a shell command for a gateway under git, otherwise a line that says what to remove. Files are named by their
+ * path below `dir`.
+ */
 export function undoLine(
   dir: string,
   { changed, created = [] }: { changed: readonly string[]; created?: readonly string[] },

@@ -24,7 +24,10 @@ export interface EngineAccessOptions extends FolderOptions {
   readonly clientSecret?: string;
 }
 
-/** Adds `--dir` and `--engine`. Commands whose calls the router does not forward use this one instead of `addEngineOptions`. */
+/**
+ * Adds `--dir` and `--engine`. Commands whose calls the router does not forward use this function instead of
+ * `addEngineOptions`.
+ */
 export function addEngineOption(command: Command): Command {
   return addDirOption(command).option(
     '--engine <url>',

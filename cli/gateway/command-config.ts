@@ -33,7 +33,7 @@ export function writeWarnings(stderr: Host['stderr'], warnings: readonly string[
 }
 
 /**
- * Loads the configuration. Reports on stderr its warnings, and when it takes addresses from a running stack.
+ * Loads the configuration. Writes to stderr its warnings, and a line when it takes addresses from a running stack.
  * @param keys keys that this run needs and that no option sets
  * @param folder the gateway's folder
  * @throws ConfigError when the configuration is not valid, CommandError when there is no such folder

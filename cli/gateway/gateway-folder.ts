@@ -12,7 +12,8 @@ export interface FolderOptions {
 }
 
 /**
- * Absolute path of the gateway's folder: the working directory, or the checkout when that is not a gateway.
+ * Absolute path of the gateway's folder: the working directory, or the checkout when the working directory is not a
+ * gateway.
  */
 export const rootDir = gatewayDir();
 
@@ -21,7 +22,7 @@ export function addDirOption(command: Command, what = 'folder of gateway configu
   return command.option('--dir <directory>', `${what} (default: the gateway in this folder)`);
 }
 
-/** Returns the absolute path of the folder. @throws CommandError when `--dir` names none */
+/** Returns the absolute path of the folder. @throws CommandError when the folder of `--dir` does not exist */
 export function folderOf({ dir }: FolderOptions): string {
   if (dir === undefined) return rootDir;
   if (!existsSync(dir)) throw new CommandError([`--dir: there is no folder ${dir}`]);
@@ -31,7 +32,7 @@ export function folderOf({ dir }: FolderOptions): string {
 /**
  * Returns the folder whose configuration is used. For a folder that contains only definitions, as `dump` writes them,
  * this is the default folder of the gateway.
- * @throws CommandError when `--dir` names no folder
+ * @throws CommandError when the folder of `--dir` does not exist
  */
 export function configFolderOf(options: FolderOptions): string {
   const dir = folderOf(options);

@@ -23,7 +23,7 @@ export async function readGateway(config: Config, dir: string): Promise<Gateway>
 
 /**
  * Returns the validated gateway configuration of a directory, or undefined when the directory has none. An absolute
- * `router.gatewayConfigFile` is used whatever the directory.
+ * `router.gatewayConfigFile` is used regardless of the directory.
  * @throws CommandError that lists every problem
  */
 export async function findGateway(config: Config, dir: string): Promise<Gateway | undefined> {

@@ -15,9 +15,9 @@ export interface RouteTableEntry {
   /** Name of the apiEndpoint, as in metrics and logs. */
   readonly route: string;
   readonly paths: readonly string[];
-  /** Absent when the route takes every method. */
+  /** Absent when the route accepts every method. */
   readonly methods?: readonly string[];
-  /** Host of the endpoint; absent when it takes any host. */
+  /** Host of the endpoint; absent when it accepts any host. */
   readonly host?: string;
   readonly access: Access;
   readonly workflow?: WorkflowTarget;

@@ -1,7 +1,7 @@
 // The routes of gateway.config.yml with the data that the timeout check needs.
 
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
-import type { Route } from '#lib/conductor/definitions/time-outs.ts';
+import type { Route } from '#lib/conductor/definitions/timeouts.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
 import type { ReadGateway } from '../../gateway/configuration/read-gateway-config.ts';
 

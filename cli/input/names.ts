@@ -12,5 +12,5 @@ export function parseName(text: string, option: string): string {
 /** Returns a valid execution id, as in `X-Execution-Id`. @throws CommandError for any other text */
 export function parseExecutionId(text: string): string {
   if (isExecutionId(text)) return text;
-  throw new CommandError([`${JSON.stringify(text)} is not an execution id: it is the X-Execution-Id of a response`]);
+  throw new CommandError([`${JSON.stringify(text)} is not an execution id: use the X-Execution-Id of a response`]);
 }

@@ -20,7 +20,10 @@ export interface AddRouteOptions {
   readonly dir?: string;
 }
 
-/** Returns the route and the address of its back end. @throws CommandError with a line for each argument that is wrong */
+/**
+ * Returns the route and the address of its back end.
+ * @throws CommandError with a line for each argument that is wrong
+ */
 export function readRoute(name: string, options: AddRouteOptions): { route: RouteToAdd; url: string } {
   const { path, url, writeScope, misCodes } = options;
   const paths = listOf(path);
@@ -42,7 +45,7 @@ export function readRoute(name: string, options: AddRouteOptions): { route: Rout
       : [`--mis-codes: every path needs the parameter :${misCodes}`]),
     ...(writeScope === undefined || /^[\w.:/-]+$/.test(writeScope)
       ? []
-      : ['--write-scope: a scope has letters, digits and _.:/- only']),
+      : ['--write-scope: a scope may contain only letters, digits and _.:/-']),
     ...(/^[^\n\r]+$/.test(summary) ? [] : ['--summary must be one line']),
   ];
   if (problems.length > 0) throw new CommandError(problems);

@@ -13,7 +13,7 @@ const meanings: Record<Change['action'], Meaning> = { add: 'added', change: 'cha
 export interface PlanLineOptions {
   /** Whether the diff of each change is shown. */
   readonly diff: boolean;
-  /** Whether `--force` was given: changes that need it are then not marked. */
+  /** Whether `--force` was given; if so, changes that need it are not marked. */
   readonly force: boolean;
 }
 

@@ -5,7 +5,9 @@ import { paint, printable } from './colours.ts';
 import { formatSpan } from '../input/duration.ts';
 import { formatTable } from './table.ts';
 
-/** Returns the lines of the table, its head first. Ids and domains come from workers: control characters are escaped. */
+/**
+ * Returns the lines of the table, its head first. Ids and domains come from workers: control characters are escaped.
+ */
 export function formatPools(pools: readonly WorkerPool[]): string[] {
   return formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], pools.flatMap(toRows));
 }

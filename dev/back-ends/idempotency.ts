@@ -53,7 +53,7 @@ export function applyOnce(store: Store, { mis, request, body }: Write, apply: ()
 /** Describes a key: its number of requests and of applied writes, the latter counted in the journal of writes. */
 export function describeKey(store: Store, mis: string, key: string): JsonResponse {
   const row = store.get('SELECT * FROM idempotency_keys WHERE mis = ? AND idempotency_key = ?', mis, key);
-  if (row === undefined) throw new BackEndError('404 unknown-idempotency-key', 'no write came with this key');
+  if (row === undefined) throw new BackEndError('404 unknown-idempotency-key', 'no write with this key was received');
   const journal = 'SELECT count(*) AS applied FROM person_writes WHERE mis = ? AND idempotency_key = ?';
   const applied = store.get(journal, mis, key)?.['applied'];
   const { status } = parseRecord<JsonResponse>(row, 'answer');

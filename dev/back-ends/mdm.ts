@@ -1,4 +1,5 @@
-// A stand-in for master data management (MDM): takes notifications of changed persons, returns the interested systems.
+// A stand-in for master data management (MDM): accepts notifications of changed persons and returns the interested
+// systems.
 
 import { randomUUID } from 'node:crypto';
 import { type Request, type RequestHandler, Router } from 'express';
@@ -8,7 +9,7 @@ import { type JsonResponse, allowOnly, respondWith, BackEndError } from './json-
 import { parseJsonRequest, readBody, requireText } from './request-body.ts';
 import type { Store } from './store.ts';
 
-/** A college that must get a change: its own id of the person, and the new cccid. */
+/** A college that must receive a change: its own id of the person, and the new cccid. */
 export interface InterestedSystem {
   readonly misCode: string;
   readonly sisPersonId: string;
@@ -104,7 +105,7 @@ interface PersonUpdate {
 /**
  * Updates the golden record of a person; an unmapped person gets a new one. Notifications can arrive out of order,
  * so one that is older than the record changes nothing.
- * @returns the colleges that must get the change
+ * @returns the colleges that must receive the change
  */
 function updateGoldenRecord(store: Store, update: PersonUpdate): InterestedSystem[] {
   const { misCode, sisPersonId, cccid, changedAt } = update;

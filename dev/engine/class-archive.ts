@@ -9,7 +9,7 @@ import { type Ending, startChild } from '../stack/child.ts';
 import { engineArguments, engineEnvironment, engineProperties, javaOptions } from './engine-arguments.ts';
 import type { Java } from './find-java.ts';
 
-/** What the archive is made for. */
+/** The Java and the engine that the archive is created for. */
 export interface ClassArchiveOptions {
   readonly java: Java;
   /** Path of the engine's jar. */

@@ -18,10 +18,13 @@ export interface ContainerEngineOptions {
   readonly output: Writable;
 }
 
-/** Returns why no container can be started: testcontainers is not installed, or no runtime responds. Undefined when one can. */
+/**
+ * Returns why no container can be started: testcontainers is not installed, or no runtime responds. Undefined when one
+ * can.
+ */
 export async function findDockerProblem(): Promise<string | undefined> {
   const testcontainers = await import('testcontainers').catch(() => undefined);
-  // It is large, so the package leaves it to the gateways that have no Java.
+  // testcontainers is large, so the package does not depend on it: only gateways without Java install it.
   if (testcontainers === undefined) return 'testcontainers is not installed (npm install --save-dev testcontainers)';
   return testcontainers.getContainerRuntimeClient().then(
     () => undefined,

@@ -35,7 +35,8 @@ export interface InstalledEngine {
 }
 
 /**
- * Installs the engine unless it is installed, which takes a few milliseconds to check. Safe to run concurrently.
+ * Installs the engine unless it is already installed, which takes a few milliseconds to check. Safe to run
+ * concurrently.
  * @throws Error with a readable message when Maven is missing or fails, or the digest is wrong
  */
 export async function installEngine(options: InstallOptions): Promise<InstalledEngine> {

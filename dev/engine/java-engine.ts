@@ -88,7 +88,7 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
   });
 }
 
-/** The engine makes a folder at each start that it never removes. */
+/** At each start the engine creates a folder, which it never removes. */
 function emptyFolder(path: string): string {
   rmSync(path, { recursive: true, force: true });
   mkdirSync(path);

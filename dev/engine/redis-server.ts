@@ -1,4 +1,4 @@
-// Runs a Redis server of the stack's own, for the engine and the router: append-only file, synced every second by default.
+// Runs the stack's own Redis server, for the engine and the router: append-only file, synced every second by default.
 
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -41,7 +41,7 @@ export function findRedisServer(path: string | undefined = process.env['PATH']):
   );
 }
 
-/** Starts the server. `ready` resolves with `{ url }` once it has read its data. It ends with this process. */
+/** Starts the server. `ready` resolves with `{ url }` once it has read its data. The server ends with this process. */
 export function launchRedisServer({ command, port, stateDir, output, settings }: RedisServerOptions): Child {
   const dir = join(stateDir, 'redis');
   mkdirSync(dir, { recursive: true, mode: 0o700 });

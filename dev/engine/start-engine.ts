@@ -77,9 +77,9 @@ export interface DatabaseSearch extends Partial<JavaSearchOptions> {
 }
 
 /**
- * Returns whether programs of this machine may open the SQLite file of an engine that {@link planEngine} starts. Outside
- * Linux, and with Docker Desktop on it too, containers run in a virtual machine, and the locks and the shared memory of
- * SQLite end at its border: two writers could damage the file.
+ * Returns whether programs of this machine may open the SQLite file of an engine that {@link planEngine} starts.
+ * Outside Linux, and with Docker Desktop even on Linux, containers run in a virtual machine. SQLite's locks and shared
+ * memory do not work across its boundary: two writers could damage the file.
  */
 export async function sharesDatabase(search: DatabaseSearch = {}): Promise<boolean> {
   const { platform = process.platform, dockerSystem = findDockerSystem, ...folders } = search;

@@ -18,7 +18,7 @@ export interface RedisEngine extends RunningEngine {
 }
 
 /**
- * Starts redis-server and the engine, which keeps everything in it. Stopping the engine stops both.
+ * Starts redis-server and the engine, which keeps all its data in Redis. Stopping the engine stops both.
  * @throws Error with a readable message when there is no redis-server, no Java, or one of them does not start
  */
 export async function startRedisEngine(options: Omit<EngineOptions, 'url'>): Promise<RedisEngine> {

@@ -22,7 +22,8 @@ export async function acquireLock(path, { onWait } = {}) {
 /**
  * Acquires the lock unless a running process holds it.
  * @param {string} path the lock file; its folder must exist
- * @returns {{ release?: () => void, owner: number }} `release` when the lock was acquired; `owner` is the pid that holds the lock
+ * @returns {{ release?: () => void, owner: number }} `release` when the lock was acquired; `owner` is the pid that
+ * holds the lock
  */
 export function tryLock(path) {
   while (!makeLock(path)) {

@@ -67,8 +67,8 @@ const freePorts = { from: 20_000, to: 32_768 };
 const maxTries = 100;
 
 /**
- * Finds a port for a program that cannot choose one itself. Until this process ends, no other call returns the same port,
- * in this process or another one: a UDP socket of the same number, which hinders no TCP server, reserves it.
+ * Finds a port for a program that cannot choose one itself. Until this process ends, no other call returns the same
+ * port, in this process or another one: a UDP socket on the port reserves it and does not affect TCP servers.
  * @returns {Promise<number>} a TCP port of the loopback interface that nothing listens on
  */
 export async function findFreePort() {
@@ -81,7 +81,7 @@ export async function findFreePort() {
   throw new Error(`no free port between ${freePorts.from} and ${freePorts.to} in ${maxTries} tries`);
 }
 
-/** Returns undefined where the port is reserved already. */
+/** Returns undefined when the port is already reserved. */
 async function reserve(port) {
   const socket = createSocket('udp4').unref();
   const isReserved = await new Promise((resolve) => {

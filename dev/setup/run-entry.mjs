@@ -35,7 +35,7 @@ export function runEntry({ node, root, entry, args, compileCache }) {
     detached: true,
     env: { ...withCompileCache(compileCache), ...process.env },
   });
-  // A second signal would mean an immediate stop, so none is sent when one was forwarded already.
+  // A second signal would mean an immediate stop, so none is sent when a signal was already forwarded.
   const stopWatching = watchParent(() => passed.size === 0 && signalGroup(child, 'SIGTERM'));
   child.on('error', (error) => {
     stopWatching();

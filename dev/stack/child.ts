@@ -22,7 +22,9 @@ export interface Child {
   readonly ready: Promise<Ready>;
   /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<Ending>;
-  /** Sends SIGTERM, then SIGKILL after `stopDeadlineMs`; resolves when the process has ended. Safe to call repeatedly. */
+  /**
+   * Sends SIGTERM, then SIGKILL after `stopDeadlineMs`; resolves when the process has ended. Safe to call repeatedly.
+   */
   stop(): Promise<Ending>;
   /** Kills the process immediately. */
   kill(): void;

@@ -139,7 +139,7 @@ export async function readSettings(
     env: {
       ...env,
       ...toVariables([...following, ...standIns]),
-      // The stack's own engine keeps its data there, with Java and in a container.
+      // The stack's own engine keeps its database in this file, with Java and in a container.
       ...(hasOwnDatabase && !isDatabaseHidden
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),

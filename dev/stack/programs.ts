@@ -50,7 +50,9 @@ const identityProvider: LongRunningProgram = {
 };
 const backEnds: LongRunningProgram = { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 };
 
-/** Returns the workers that run beside the adaptors of a task domain. `WORKERS_TASKTYPES` is for those without a domain. */
+/**
+ * Returns the workers that run beside the adaptors of a task domain. `WORKERS_TASKTYPES` is for those without a domain.
+ */
 function coLocatedWorkers(domain: string): LongRunningProgram {
   const env = { WORKERS_DOMAIN: domain, WORKERS_TASKTYPES: '' };
   return { name: `workers-${domain}`, entry: 'workers/main.ts', env, stopOrder: 1 };

@@ -152,7 +152,9 @@ export class Stack {
     say(count === 1 ? `${ended}; ${again} Its last lines:${lines.join('')}` : `${ended}; ${again}`);
   }
 
-  /** Registers the definitions with the engine. Errors are shown; the stack continues with the registered definitions. */
+  /**
+   * Registers the definitions with the engine. Errors are shown; the stack continues with the registered definitions.
+   */
   async #register(): Promise<void> {
     const { settings, say } = this.#options;
     const program = this.#options.registration ?? registrationProgram(settings.urls.engine);

@@ -8,8 +8,8 @@ import { tryLock } from '../setup/lock.mjs';
 const ownFiles = /^(engine|identity-provider|logs|stack\.json|back-ends\.sqlite.*)$/;
 
 /**
- * Locks the directory and makes it and the files of earlier stacks readable by the owner only. Also sets the umask of
- * this process and its children accordingly, since their files hold personal data, keys and requests.
+ * Locks the directory and makes it and the files of earlier stacks readable by the owner only. Sets the umask of this
+ * process and its children accordingly, since their files hold personal data, keys and requests.
  * @returns a function that releases the lock
  * @throws Error with a readable message when another stack uses the directory or another user owns it
  */

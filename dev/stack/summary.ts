@@ -14,8 +14,8 @@ type Summarised = Pick<
 
 /** Shown below the engine. */
 const hiddenDatabase = [
-  "Its SQLite file is in use in Docker's virtual machine, so no other program may open it, also not with",
-  '--database: event records are not pruned, and the command `events` does not work. With Java, both do.',
+  "Its SQLite file is in use in Docker's virtual machine, so no other program may open it, even with",
+  '--database: event records are not pruned, and the command `events` does not work. With Java, both work.',
 ];
 
 /**

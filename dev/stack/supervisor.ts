@@ -24,7 +24,9 @@ export interface SupervisorOptions {
 
 /** The supervisor of one program. */
 export class Supervisor {
-  /** Resolves when the program is ready for the first time; rejects when the supervisor gives up or is stopped before. */
+  /**
+   * Resolves when the program is ready for the first time; rejects when the supervisor gives up or is stopped before.
+   */
   readonly ready: Promise<Ready>;
   readonly #options: SupervisorOptions;
   readonly #firstReady = Promise.withResolvers<Ready>();

@@ -21,7 +21,9 @@ export interface TestGateway {
    * @throws Error when there is no such client, or the router refuses it
    */
   token(client?: string): Promise<string>;
-  /** Calls a path of the router as `demo`, or with the token in `init.headers`. Any status resolves, redirects included. */
+  /**
+   * Calls a path of the router as `demo`, or with the token in `init.headers`. Any status resolves, redirects included.
+   */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Stops everything and removes its state; resolves when all programs have ended. */
   stop(): Promise<void>;
@@ -39,8 +41,8 @@ export interface TestGatewayOptions {
 const inherited = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'DOCKER_HOST', 'XDG_CACHE_HOME', 'CONDUCTOR_URL'];
 
 /**
- * Starts the gateway in the working directory: engine, identity provider, router and workers, on free ports and with state
- * of their own. With `CONDUCTOR_URL`, the engine at that URL is used.
+ * Starts the gateway in the working directory: engine, identity provider, router and workers, on free ports and with
+ * state of their own. With `CONDUCTOR_URL`, the engine at that URL is used.
  * @throws Error that says what is wrong with the gateway's files, or what was missing when the timeout expired
  */
 export async function startGateway({ env = {}, timeoutMs = 180_000 }: TestGatewayOptions = {}): Promise<TestGateway> {

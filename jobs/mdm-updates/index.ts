@@ -1,4 +1,5 @@
-// Consumes the updates that MDM publishes to RabbitMQ. Each one starts mdm-shareWF, and is acknowledged when that has started.
+// Consumes the updates that MDM publishes to RabbitMQ. Each update starts an execution of mdm-shareWF and is
+// acknowledged once that execution has started.
 
 import { Counter, type Registry } from 'prom-client';
 import { type AsyncMessage, Connection, ConsumerStatus } from 'rabbitmq-client';
@@ -18,11 +19,11 @@ import { watchConsumer } from './notice.ts';
 /** Dependencies of the consumer. */
 export interface MdmUpdatesOptions {
   readonly config: Config;
-  /** Returns the active definitions: their event handlers say which colleges get shares, and where they run. */
+  /** Returns the active definitions: their event handlers say which colleges get shares, and where the shares run. */
   readonly definitions: () => Definitions;
   readonly metrics: Registry;
   readonly log: Logger;
-  /** Has the records of executions when the engine has no index. */
+  /** Stores the records of executions when the engine has no index. */
   readonly redis: Redis | undefined;
 }
 
@@ -30,7 +31,7 @@ export interface MdmUpdatesOptions {
 export interface MdmUpdates {
   /** Returns readiness notices that say what keeps updates waiting; they do not make the router unready. */
   notice(): readonly string[];
-  /** Returns the messages that have started no share to their queue, and disconnects. */
+  /** Puts the messages whose share has not started back into their queue, and disconnects. */
   stop(): Promise<void>;
 }
 
@@ -38,7 +39,7 @@ export interface MdmUpdates {
 const queue = 'mdm.updates';
 /** Messages handled at the same time. */
 const concurrency = 8;
-/** Time between two tries to start a share while the engine is unavailable, in milliseconds. */
+/** Time between two attempts to start a share while the engine is unavailable, in milliseconds. */
 const retryMs = 1_000;
 
 const statusOf: Readonly<Record<MessageOutcome, ConsumerStatus>> = {
@@ -57,7 +58,7 @@ export function startMdmUpdates(options: MdmUpdatesOptions, url: string): MdmUpd
   const source = recordsOf({ redis, config, metrics, log });
   const updates = new Counter({
     name: 'router_mdm_updates_total',
-    help: "Messages of MDM's update queue: started, rejected (dead-lettered), returned (when the router stopped)",
+    help: "Messages of MDM's update queue: started, rejected (dead-lettered), returned (to the queue, when the router stopped)",
     labelNames: ['outcome'],
     registers: [metrics],
   });

@@ -8,7 +8,7 @@ import type { MdmDefinitions } from '../reconcile/mdm-definitions.ts';
 import { readUpdate } from './read-update.ts';
 import { type ShareDependencies, shareOf, startShare } from './share-update.ts';
 
-/** What becomes of a message: acknowledged, dead-lettered, or back in its queue. */
+/** Outcome of a message: acknowledged, dead-lettered, or returned to its queue. */
 export type MessageOutcome = 'started' | 'rejected' | 'returned';
 
 /** The part of a message that is read. */
@@ -24,7 +24,7 @@ export interface MessageHandlerOptions extends ShareDependencies {
   /** Returns the active definitions. */
   readonly mdmDefinitions: () => MdmDefinitions;
   readonly log: Logger;
-  /** Time between two tries to start a share, in milliseconds. */
+  /** Time between two attempts to start a share, in milliseconds. */
   readonly retryMs: number;
   /** Aborts when the router stops. */
   readonly stopping: AbortSignal;
@@ -36,7 +36,7 @@ export interface MessageHandlerOptions extends ShareDependencies {
  */
 const maxRefusals = 5;
 
-/** Handles messages. While the engine does not respond, a message is held and tried again. */
+/** Handles messages. While the engine does not respond, a message is held and retried. */
 export class MessageHandler {
   readonly #options: MessageHandlerOptions;
   #isEngineAway = false;
@@ -45,7 +45,7 @@ export class MessageHandler {
     this.#options = options;
   }
 
-  /** Handles a message; resolves when its share has started, or nothing more is tried. */
+  /** Handles a message; resolves when its share has started, or when the handler has given up. */
   async handle(message: UpdateMessage): Promise<MessageOutcome> {
     const { mdmDefinitions, stopping, retryMs } = this.#options;
     const update = readUpdate(message.body);
@@ -76,17 +76,17 @@ export class MessageHandler {
 
   #reject({ messageId }: UpdateMessage, reason: string): MessageOutcome {
     // Logs the reason and the message id, but no field values: they are keys of a person.
-    this.#options.log.warn({ messageId, reason }, 'rejected a message of MDM, see docs/explanation/mdm-sync.md');
+    this.#options.log.warn({ messageId, reason }, 'rejected a message from MDM, see docs/explanation/mdm-sync.md');
     return 'rejected';
   }
 
   #reportAway(error: unknown): void {
-    if (!this.#isEngineAway) this.#options.log.warn(errorFields(error), 'cannot share updates of MDM now');
+    if (!this.#isEngineAway) this.#options.log.warn(errorFields(error), 'cannot share updates from MDM now');
     this.#isEngineAway = true;
   }
 }
 
-/** Returns the status of a definite refusal by the engine, undefined when it may accept later. @throws other errors */
+/** Returns the status of a definite refusal by the engine; undefined when a retry may succeed. @throws other errors */
 function refusalOf(error: unknown): number | undefined {
   if (!(error instanceof EngineError)) throw error;
   return error.status === undefined || isRetryableStatus(error.status) ? undefined : error.status;

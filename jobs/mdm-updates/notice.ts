@@ -12,7 +12,9 @@ export interface Watched {
   readonly log: Logger;
 }
 
-/** Returns a function that says what keeps updates waiting: the broker is unavailable, or the queue cannot be consumed. */
+/**
+ * Returns a function that says what keeps updates waiting: the broker is unavailable, or the queue cannot be consumed.
+ */
 export function watchConsumer({ connection, consumer, queue, log }: Watched): () => readonly string[] {
   let isConnected = false;
   let isRefused = false;

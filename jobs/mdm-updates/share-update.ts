@@ -16,7 +16,8 @@ export interface ShareDependencies {
 }
 
 /**
- * Returns the start of the share of an update: what mdmWF would start if MDM named this college in its response.
+ * Returns the request that starts the share of an update: the one that mdmWF would make if MDM named this college in
+ * its response.
  * @returns undefined when the college has no event handler, or no handler starts mdmWF
  */
 export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkflowRequest | undefined {
@@ -30,7 +31,8 @@ export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkf
 /**
  * Starts a share unless it was started before. The engine has no idempotent start: while another router's start is in
  * flight, both routers start an execution, and the adaptor receives two requests with the same Idempotency-Key.
- * @param isRepeat the message was delivered before, or an earlier start may have arrived: its execution is looked up first
+ * @param isRepeat the message was delivered before, or an earlier start may have arrived: its execution is looked up
+ * first
  * @throws EngineError; NoExecutionIndex when it cannot be looked up, or its record cannot be written
  */
 export async function startShare(
@@ -50,7 +52,7 @@ export async function startShare(
 
 /**
  * An engine that is killed while it starts an execution can leave an execution without tasks and without a row in its
- * index. Nothing would ever find that one, so it does not count as started.
+ * index. Nothing would ever find that execution, so it does not count as started.
  */
 async function isStarted(
   { name, correlationId = '', input }: StartWorkflowRequest,

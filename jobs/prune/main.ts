@@ -54,8 +54,8 @@ function disabledLoop(): PruneLoop {
 }
 
 /**
- * Starts the health endpoint. It is not ready after a failed round, because the disk fills up without pruning.
- * Undefined without a port.
+ * Starts the health endpoint. The program is not ready after a failed round, because the disk fills up without pruning.
+ * Returns undefined when no port is configured.
  */
 async function startHealth(config: Config, pruning: PruneLoop): Promise<OperationsServer | undefined> {
   const port = config['prune.healthPort'];

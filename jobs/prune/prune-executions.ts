@@ -38,7 +38,10 @@ export interface PrunedExecutions {
   readonly removed: number;
   /** Execution ids of index rows whose execution no longer exists. */
   readonly orphans: readonly string[];
-  /** Executions that were kept although the index shows them ended: they run again, or the engine refused. */
+  /**
+   * Executions that were kept although the index shows them ended: they are running again, or the engine refused to
+   * delete them.
+   */
   readonly kept: number;
 }
 
@@ -47,7 +50,9 @@ const maxOrphans = 10_000;
 const defaultOrphanAfterMs = 5_000;
 const recheckPauseMs = 100;
 
-/** Counts the executions that a rule would delete, from the engine's index; an upper bound when routes share a workflow. */
+/**
+ * Counts the executions that a rule would delete, from the engine's index; an upper bound when routes share a workflow.
+ */
 export async function countPrunable(rule: PruneRule, { api, now }: Pick<PruneContext, 'api' | 'now'>): Promise<number> {
   return api.count(queryOf(rule, now));
 }
@@ -97,9 +102,9 @@ class SeenRows {
   }
 
   /**
-   * Records the rows that were not deleted. The engine removes an index row shortly after its execution, so a row without
-   * an execution counts as an orphan only after a while. Returns true when the number of kept rows and orphans has
-   * grown.
+   * Records the rows that were not deleted. The engine removes an index row shortly after its execution, so a row
+   * without an execution counts as an orphan only after a while. Returns true when the number of kept rows and orphans
+   * has grown.
    */
   record(left: readonly string[], missing: ReadonlySet<string>): boolean {
     const before = this.kept.size + this.orphans.size;
@@ -130,7 +135,9 @@ function queryOf({ workflow, statuses, olderThanMs }: PruneRule, now: number): E
   };
 }
 
-/** Reads the state of each execution: the index may be outdated, and the engine would delete a running execution. */
+/**
+ * Reads the state of each execution: the index may be outdated, and the engine would delete even a running execution.
+ */
 async function checkRows(
   rows: readonly ExecutionSummary[],
   rule: PruneRule,
@@ -150,19 +157,22 @@ function mayMatch({ workflowType, input }: ExecutionSummary, { workflow, route, 
   return mayBeOf(input, { ...(route === undefined ? {} : { route }) });
 }
 
-/** `moved`: its row has left the result of the rule's search. */
+/** `moved`: the row of the execution has left the result of the rule's search. */
 type Decision = 'delete' | 'missing' | 'moved' | 'keep';
 
 async function decide(row: ExecutionSummary, rule: PruneRule, api: ExecutionApi): Promise<Decision> {
   const execution = await read(row, rule, api);
   if (execution === null) return 'missing';
-  // In another state than its row, the execution has ended again after a retry: its age is that of its new end.
+  // If the state differs from that in the row, the execution was retried and has ended again; its age counts from the
+  // new end.
   const isAsFound = execution.status === row.status && rule.statuses.includes(execution.status);
   if (execution.isSelected && isAsFound) return 'delete';
   return hasEnded(execution) && (await api.recordEnd(row.workflowId, execution.status)) ? 'moved' : 'keep';
 }
 
-/** Reads the state of an execution, and whether it is one of the rule's routes; null when it does not exist. */
+/**
+ * Reads the state of an execution, and whether it belongs to a route that the rule covers; null when it does not exist.
+ */
 async function read(
   { workflowId, input }: ExecutionSummary,
   { route, exceptRoutes = [] }: PruneRule,

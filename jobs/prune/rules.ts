@@ -13,10 +13,10 @@ export interface PruneRule {
   readonly workflow?: string;
   /** Only executions of this route; set when several routes share a workflow. */
   readonly route?: string;
-  /** Not the executions of these routes, which share the workflow and have their own rules. */
+  /** Excludes the executions of these routes, which share the workflow and have their own rules. */
   readonly exceptRoutes?: readonly string[];
   readonly statuses: readonly WorkflowStatus[];
-  /** Time since the end above which an execution is deleted, in milliseconds. */
+  /** Age above which an execution is deleted, counted from its end, in milliseconds. */
   readonly olderThanMs: number;
 }
 
@@ -29,8 +29,8 @@ export interface RouteWorkflow {
 const dayMs = 86_400_000;
 
 /**
- * Returns the rules of the configuration. The executions that a route with its own rule (`prune.<route>.days`) covers are
- * excluded from the general rules, which are then split by the workflows that the engine has executions of.
+ * Returns the rules of the configuration. The executions that a route with its own rule (`prune.<route>.days`) covers
+ * are excluded from the general rules, which are then split by the workflows that the engine has executions of.
  * @throws EngineError
  */
 export async function readRules(

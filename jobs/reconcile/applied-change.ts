@@ -3,8 +3,8 @@
 import { isJsonObject, parseJsonObject } from '#lib/json/json-object.ts';
 
 /**
- * How many members of the patch the record contains. `some`: the others were changed later; `unclear`: patch or record is
- * not a JSON object.
+ * How many members of the patch the record contains. `some`: the others were changed later; `unclear`: patch or record
+ * is not a JSON object.
  */
 export type AppliedChange = 'all' | 'some' | 'none' | 'unclear';
 

@@ -47,7 +47,7 @@ export async function applyDecision(
     case 'ask':
       return { action: 'asked', started: [await api.start(decision.request)] };
     case 'replace': {
-      // The replacement starts first: when interrupted here, there are two executions, never none.
+      // The replacement starts first: an interruption here leaves two executions, never none.
       const done = await startAll(decision.requests, execution, context);
       if (done.blocked !== undefined) return done;
       await terminate(execution, decision.case, api);
@@ -91,7 +91,7 @@ async function terminate({ workflowId }: WholeExecution, why: Case, api: Executi
 
 /**
  * Makes the engine evaluate the execution again, which often suffices after a crash of the engine, and returns the
- * execution; null when the engine does not have it any more. An execution whose next attempt was lost is only read: an
+ * execution; null when the engine no longer has it. An execution whose next attempt was lost is only read: an
  * evaluation would complete it without its work.
  */
 async function evaluate({ workflowId }: WholeExecution, why: Case, api: ExecutionApi): Promise<WholeExecution | null> {

@@ -74,7 +74,7 @@ function resume(execution: WholeExecution): Decision {
   return { kind: 'resume', case: 'outcome_unknown', fallback: [restartRequest(execution)] };
 }
 
-/** A repeated attempt is safe, as after a time-out: MDM and the adaptors detect it by its idempotency key. */
+/** A repeated attempt is safe, as after a timeout: MDM and the adaptors detect it by its idempotency key. */
 function retryLost(execution: WholeExecution): Decision {
   return { kind: 'resume', case: 'never_retried', fallback: [restartRequest(execution)] };
 }
@@ -84,7 +84,9 @@ function replace(execution: WholeExecution): Decision {
   return { kind: 'replace', case: 'never_scheduled', requests: [restartRequest(execution)] };
 }
 
-/** Returns a request that starts the same execution again. All restarts of one execution have the same correlation id. */
+/**
+ * Returns a request that starts the same execution again. All restarts of one execution have the same correlation id.
+ */
 function restartRequest(execution: WholeExecution): StartWorkflowRequest {
   const { workflowId, workflowName, workflowVersion, correlationId } = execution;
   return {

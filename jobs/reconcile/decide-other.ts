@@ -1,4 +1,4 @@
-// Decides what to do about executions outside of the MDM flow. Their only fault can be that they hang.
+// Decides what to do about executions outside of the MDM flow. Their only possible fault is that they hang.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';

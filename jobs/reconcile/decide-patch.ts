@@ -61,7 +61,7 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
   const isStuck = unfinished.every(({ taskType }) => taskType === 'EVENT') && intake?.status === 'COMPLETED';
   if (!isStuck || !hasElapsed(intake.endTime, context)) return waiting;
   const requests = succeeded(intake) ? notification(execution, context) : [];
-  // A retry was stuck again: the execution that the event should have started is started directly.
+  // The event got stuck again after a retry: the execution that the event should have started is started directly.
   if (eventTasks(execution, ['CANCELED']).length > 0) return { kind: 'replace', case: 'event_stuck', requests };
   return { kind: 'resume', case: 'event_stuck', fallback: requests };
 }

@@ -86,12 +86,12 @@ export function hasElapsed(
   return since !== undefined && since > 0 && now - since >= afterMs;
 }
 
-/** Returns true when a task of an open execution has ended without a result, or should have, and nothing follows. */
+/** Returns true when a task of an open execution is overdue, or has ended without success and nothing has followed. */
 export function isLost(task: ExecutedTask | undefined, context: DecisionContext): boolean {
   return isOverdue(task, context) || isGivenUp(task, context);
 }
 
-/** Returns true when a task should have timed out: an engine that was killed may have lost the time-out. */
+/** Returns true when a task should have timed out: an engine that was killed may have lost the timeout. */
 function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: DecisionContext): boolean {
   if (task?.status !== 'IN_PROGRESS') return false;
   const { startTime = 0, updateTime = 0, responseTimeoutSeconds = 0 } = task;
@@ -118,10 +118,10 @@ export function isTerminatedByReconciler({
 }
 
 /**
- * Returns true for an execution whose failed task the engine marked as retried without storing the next attempt: on Redis
- * the two writes are not atomic, and after a crash between them the engine assumes that the next attempt is scheduled
- * (conductor-oss 1021), but that attempt never runs. If the failed task is the last one, the engine completes the
- * execution at its next evaluation, as all of its tasks have ended.
+ * Returns true for an execution whose failed task the engine marked as retried without storing the next attempt: on
+ * Redis the two writes are not atomic, and after a crash between them the engine assumes that the next attempt is
+ * scheduled (conductor-oss 1021), but that attempt never runs. If the failed task is the last one, the engine completes
+ * the execution at its next evaluation, as all of its tasks have ended.
  */
 export function isMissingRetry(execution: WholeExecution, context: Pick<DecisionContext, 'now' | 'afterMs'>): boolean {
   return execution.tasks.some(

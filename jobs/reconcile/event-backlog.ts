@@ -9,9 +9,10 @@ export type ReadQueueSizes = () => Promise<Readonly<Record<string, number>>>;
 const maxPeriods = 5;
 
 /**
- * The events of PATCHes that the engine has not handled yet. An engine handles them one after the other, oldest first, so
- * an event is no longer in its queue once that of a later PATCH was handled. If the reconciler started the execution of
- * an event that still waits, it would double the work of an engine that is behind already.
+ * The events, published by PATCHes, that the engine has not handled yet. An engine handles them one after the other,
+ * oldest first, so an event is no longer in its queue once the event of a later PATCH has been handled. If the
+ * reconciler started the execution of an event that still waits, it would double the work of an engine that is behind
+ * already.
  */
 export class EventBacklog {
   readonly #maxWaitMs: number;

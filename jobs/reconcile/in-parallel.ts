@@ -11,8 +11,8 @@ export interface InParallelOptions<T> {
 }
 
 /**
- * Starts items in order. Resolves when no item is at work and none may start.
- * @throws the first error, once the items at work have ended
+ * Starts items in order. Resolves when no item is in progress and none may start.
+ * @throws the first error, once the items in progress have ended
  */
 export async function inParallel<T>(
   items: readonly T[],

@@ -107,7 +107,7 @@ export class Inspection {
     return null;
   }
 
-  /** Returns true for an ended execution whose work another one does. */
+  /** Returns true for an ended execution whose work another execution does. */
   async #isReplaced(execution: WholeExecution, decision: Decision): Promise<boolean> {
     if (decision.kind !== 'resume' || !hasEnded(execution)) return false;
     return isStartedElsewhere(decision.fallback, execution, this.#startContext());
@@ -126,7 +126,7 @@ export class Inspection {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
     open.markMissing(executionId, decision.case);
-    // It no longer waits for a permit: another router may have started its probe, which now counts here.
+    // The execution no longer waits for a permit: another router may have started its probe, which now counts here too.
     open.markWaitingFor(executionId, undefined);
     const none = (reason?: string): ReconcileFinding => ({
       ...finding,

@@ -11,7 +11,7 @@ const maxUnprovenProbes = 2;
 const maxPauseMs = 600_000;
 
 interface BackEndState {
-  /** Executions whose probe is running, with the time at which that was seen first (milliseconds since 1970). */
+  /** Executions whose probe is running, with the time at which the probe was first seen (milliseconds since 1970). */
   readonly probing: Map<string, number>;
   limit: number;
   pauseMs: number;
@@ -28,12 +28,16 @@ export interface ProbeTarget {
 /** State of a probe: running, with a response of the back end, or ended without one. */
 export type ProbeState = 'under-way' | 'answered' | 'unanswered';
 
-/** Limits concurrent probes per back end. A limit starts at 1, doubles with each response, and drops to 1 on failure. */
+/**
+ * Limits concurrent probes per back end. A limit starts at 1, doubles with each response, and drops to 1 on failure.
+ */
 export class ProbeLimiter {
   readonly #backEnds = new Map<string, BackEndState>();
   readonly #firstPauseMs: number;
 
-  /** @param firstPauseMs pause after a failed probe, in milliseconds; it doubles with each failure, up to ten minutes */
+  /**
+   * @param firstPauseMs pause after a failed probe, in milliseconds; it doubles with each failure, up to ten minutes
+   */
   constructor(firstPauseMs: number) {
     this.#firstPauseMs = firstPauseMs;
   }
@@ -45,7 +49,9 @@ export class ProbeLimiter {
     return limit > 1 || this.#unprovenProbes() < maxUnprovenProbes;
   }
 
-  /** Returns true while the execution holds a permit: its probe runs, or its end is not in the index yet. */
+  /**
+   * Returns true while the execution holds a permit: its probe runs, or the end of the probe is not in the index yet.
+   */
   isProbing({ backEnd, executionId }: ProbeTarget, now: number): boolean {
     const { probing } = this.#stateOf(backEnd);
     // A probe that an engine lost when it was killed never ends.
@@ -53,7 +59,9 @@ export class ProbeLimiter {
     return probing.has(executionId);
   }
 
-  /** Acquires a permit; false when none is free. The execution holds it until `update` reports the end, or `release`. */
+  /**
+   * Acquires a permit; false when none is free. The execution holds it until `update` reports the end, or `release`.
+   */
   tryAcquire({ backEnd, executionId }: ProbeTarget, now: number): boolean {
     if (!this.mayAcquire(backEnd, now)) return false;
     this.#stateOf(backEnd).probing.set(executionId, now);

@@ -1,4 +1,4 @@
-// Probes: verifies whether a PATCH was applied by reading the resource through a workflow version that emits no event.
+// Probes: they verify whether a PATCH was applied by reading the resource through a workflow version without an event.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';

@@ -44,7 +44,7 @@ export interface RoundReport {
   readonly unreconciled: ReadonlyMap<Case, number>;
   /** False when a limit was reached or the round failed; the next round continues there. */
   readonly isComplete: boolean;
-  /** The error that ended the round, such as an EngineError. What was done before is among the findings. */
+  /** The error that ended the round, such as an EngineError. The findings include what was done before the error. */
   readonly failure?: unknown;
 }
 
@@ -60,7 +60,9 @@ interface Round {
 const maxPages = 40;
 const maxOpenPages = 5;
 const maxInspected = 200;
-/** Executions inspected at once: enough for about a hundred repairs a second, a fraction of the engine's connections. */
+/**
+ * Executions inspected at once: enough for about a hundred repairs a second, a fraction of the engine's connections.
+ */
 export const concurrentInspections = 8;
 /** Executions whose follow-up executions are read together, shortly before they are inspected. */
 const chunkSize = 50;
@@ -160,7 +162,10 @@ export class ReconcileRounds {
     }
   }
 
-  /** Removes due executions for which the index alone shows that nothing is missing, and defers those with a queued event. */
+  /**
+   * Removes due executions for which the index alone shows that nothing is missing, and defers those with a queued
+   * event.
+   */
   async #settleByIndex(): Promise<void> {
     const now = this.#now();
     const due = this.#open.due(now);
@@ -211,7 +216,9 @@ export class ReconcileRounds {
   }
 }
 
-/** Returns the end of an execution according to its index row, in milliseconds since 1970; undefined while it is open. */
+/**
+ * Returns the end of an execution according to its index row, in milliseconds since 1970; undefined while it is open.
+ */
 function endOf({ summary }: OpenExecution): number | undefined {
   return summary?.status === 'COMPLETED' ? Date.parse(summary.endTime ?? '') || undefined : undefined;
 }

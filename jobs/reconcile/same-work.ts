@@ -19,9 +19,9 @@ export interface StartContext extends Pick<DecisionContext, 'now' | 'afterMs'> {
 
 /** Result of {@link startMissing}. */
 export interface StartedExecutions {
-  /** Ids of the executions that were started; requests whose work has an execution already start nothing. */
+  /** Ids of the executions that were started; requests whose work already has an execution start nothing. */
   readonly started: readonly string[];
-  /** Why a request may not be started now, although its work has no execution that can do it. */
+  /** Why a request must not be started now, although no execution can do its work. */
   readonly blocked?: string;
 }
 
@@ -52,7 +52,7 @@ export async function startMissing(
 }
 
 /**
- * Returns true when there are requests, and the work of each has an execution other than the given one, or a newer one.
+ * Returns true when there are requests and another execution does the work of each; for a restart, a newer execution.
  * @throws EngineError
  */
 export async function isStartedElsewhere(
@@ -82,7 +82,7 @@ async function needOf(
   if (count >= maxExecutions) return { blocked: `it was started ${count} times` };
   const last = newest ?? (isRestart ? execution : undefined);
   if (last === undefined || hasElapsed(last.startTime, waitAfter(count))) return 'missing';
-  return { blocked: `it was started ${count} times, last a short while ago` };
+  return { blocked: `it was started ${count} times, most recently a short while ago` };
 
   function waitAfter(starts: number): typeof context {
     return { ...context, afterMs: context.afterMs * 2 ** (starts - 1) };

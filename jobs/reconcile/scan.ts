@@ -25,7 +25,10 @@ export class EndedScan {
   /** Every execution that ended before this time was read (milliseconds since 1970). */
   #readUpTo: number;
 
-  /** @param options `overlapMs`: how much later than its end, plus the lag, a row may enter the index, in milliseconds */
+  /**
+   * @param options `overlapMs`: how long after the end of its execution plus `lagMs` a row may enter the index, in
+   *   milliseconds
+   */
   constructor(api: ExecutionApi, options: { workflowType: string; from: number; lagMs: number; overlapMs: number }) {
     this.#pages = new PageReader(api);
     this.#workflowType = options.workflowType;
@@ -45,8 +48,9 @@ export class EndedScan {
       const read = await this.#pages.read(query, { offset, order: 'first-ended' });
       rows.push(...read.rows);
       offset += read.rows.length;
-      // A row that leaves the result, such as a retried execution, shifts the offsets of later rows. Each page therefore
-      // starts at the end time of the previous page's last row, not at an offset. SQLite compares whole seconds.
+      // A row that leaves the result, such as a retried execution, shifts the offsets of later rows. Each page
+      // therefore starts at the end time of the previous page's last row, not at an offset. SQLite compares whole
+      // seconds.
       const reached = startOfSecond(Date.parse(read.rows.at(-1)?.endTime ?? ''));
       if (reached > this.#readUpTo) {
         this.#readUpTo = reached;

@@ -1,4 +1,5 @@
-// Finds files without an opening comment, and exported declarations without a docstring or with one that only repeats the name.
+// Finds files without an opening comment, and exported declarations without a docstring or with one that only repeats
+// the name.
 
 import ts from 'typescript';
 
@@ -9,7 +10,7 @@ export interface SourceText {
   readonly text: string;
 }
 
-/** A file without an opening comment, or a declaration whose docstring is missing or says nothing. */
+/** A file without an opening comment, or a declaration whose docstring is missing or only repeats its name. */
 export interface Finding {
   readonly path: string;
   /** Line in the file, from 1. */
@@ -32,10 +33,11 @@ const filler = new Set(
 );
 
 /**
- * Returns every file that does not open with a comment, and every declaration that lacks a docstring: exported functions,
- * classes, interfaces, types and constants, and the public methods and accessors of exported classes. A method that overrides another, or that an
- * implemented interface declares, may have its docstring there. An interface that is in none of the files belongs to a
- * package, which documents it. Declarations that are exported by a list (`export { … }`) are not found.
+ * Returns every file that does not open with a comment, and every declaration that lacks a docstring: exported
+ * functions, classes, interfaces, types and constants, and the public methods and accessors of exported classes. A
+ * method that overrides another one, or that an implemented interface declares, may have its docstring there. An
+ * interface that is in none of the files belongs to a package, which documents it. Declarations that are exported by a
+ * list (`export { … }`) are not found.
  */
 export function findUndocumented(files: readonly SourceText[]): Finding[] {
   const sources = files.map(({ path, text }) => ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));

@@ -4,18 +4,21 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** Folders of the product. What only this repository needs (bench, deploy, docs, test, tools) is not in the package. */
+/**
+ * Folders of the product. Folders that only this repository needs (bench, deploy, docs, test, tools) are not in the
+ * package.
+ */
 const folders = ['cli', 'dev', 'gateway', 'jobs', 'lib', 'plugins', 'workers'];
 
 /** Files that the package leaves out: pages for readers of the repository, and stubs that are bundled as packages. */
 const left = /\.md$|^gateway\/overrides\//;
 
-/** Files of a new gateway are copied as they are: they run in the gateway's own folder. */
+/** The files of a new gateway are copied unchanged: they run in the gateway's own folder. */
 const template = 'cli/commands/init/template/';
 
 /**
- * Compiles the product into `dist/` below a checkout, with type declarations, and copies what is not TypeScript.
- * Paths in `dist/` are those of the checkout, with `.js` in the place of `.ts`.
+ * Compiles the product into `dist/` below a checkout, with type declarations, and copies what is not TypeScript. Paths
+ * in `dist/` are those of the checkout, with `.js` in place of `.ts`.
  * @throws Error with the compiler's output when the types are wrong
  */
 export function compilePackage(root: string): void {
@@ -34,7 +37,7 @@ export function compilePackage(root: string): void {
   compile(root, sources);
 }
 
-/** Returns the source with the path of the file in the place of `#lib/…`: the compiler renames relative imports only. */
+/** Returns the source with relative paths in place of `#lib/…`: the compiler rewrites only relative imports. */
 function withRelativeImports(source: string, file: string): string {
   return source.replaceAll(/'#(lib\/[^']+)'/g, (_match, path: string) => {
     const target = relative(dirname(file), path);

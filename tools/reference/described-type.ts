@@ -1,4 +1,5 @@
-// JSON Schema types as the reference pages spell them: type, unit, default and meaning of a configuration key or a parameter.
+// JSON Schema types as the reference pages spell them: type, unit, default and meaning of a configuration key or a
+// parameter.
 
 import { code } from './markdown.ts';
 
@@ -51,7 +52,7 @@ export function typeOf(schema: DescribedType): string {
   return `${schema.secret === true ? 'secret ' : ''}${kinds[schema.format ?? ''] ?? 'text'}`;
 }
 
-/** A lower bound of 0 or 1 and the range of a port say nothing that a reader does not expect. */
+/** Returns the range as text; empty for a port, and for a minimum of 0 or 1 without a maximum. */
 function rangeOf({ minimum = 0, maximum }: DescribedType, unit: string | undefined): string {
   if (unit === 'TCP port' || maximum === undefined) return minimum > 1 ? `, at least ${minimum}` : '';
   return `, ${minimum} to ${maximum}`;

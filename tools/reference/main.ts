@@ -1,4 +1,4 @@
-// Entry point of `npm run docs:reference`: writes what the reference pages and the README take from the code.
+// Entry point of `npm run docs:reference`: writes the parts of the reference pages that are generated from the code.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The policy reference, made from the declarations of the plugins: a section for each policy.
+// The policy reference, generated from the declarations of the plugins: a section for each policy.
 
 import { globSync } from 'node:fs';
 import { join } from 'node:path';

@@ -48,7 +48,7 @@ const retiredWords: readonly RetiredWord[] = [
   word('\\b[Tt]ether(?:s|ed)?\\b', 'exit with the parent'),
   word('\\bwho breaks things\\b', 'fault injector'),
   word('\\b[Pp]rospect\\b', 'preview'),
-  word('\\brungs?\\b|\\b[Ll]adder\\b', 'time-out budget'),
+  word('\\brungs?\\b|\\b[Ll]adder\\b', 'timeout budget'),
   word('\\b[Pp]atience\\b', 'wait policy, deadline'),
   word('\\b[Ww]hoever\\b', 'the noun: the client, the caller, the operator'),
   word('\\bnone the less\\b', 'all the same, or nothing'),
@@ -77,7 +77,7 @@ const kept: readonly RegExp[] = [
   /\blane(?=:)/g,
   // The public name of a queue, its last part in a pattern of RabbitMQ, and a sentence about it.
   /mdm\.updates\.parked|\(\?!parked\$\)|the code `parked`/g,
-  // Reasons that the engine keeps.
+  // Reasons for failures, which are stored in the engine.
   /the wait budget is spent|toContain\('wait budget'\)/g,
   // The answer of an operator to a question of the CLI.
   /the answer (?:was|is `y`)|the answer to the question|another answer than yes|\{ answer/g,

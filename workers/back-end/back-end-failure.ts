@@ -73,7 +73,7 @@ function badResponse(text: string, outcomeNote: string, cause: unknown): BackEnd
   return new BackEndFailure('back-end-bad-answer', `${text}${outcomeNote}`, { cause });
 }
 
-/** Returns the code of a system error, also when axios wraps it as a `cause`; '' when there is none. */
+/** Returns the code of a system error, even when axios wraps it as a `cause`; '' when there is none. */
 export function codeOf(error: unknown): string {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   if (typeof code === 'string' && !code.startsWith('ERR_BAD_')) return code;

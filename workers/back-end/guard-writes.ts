@@ -1,4 +1,4 @@
-// Stops a worker that was suspended from sending a write whose task may have timed out in the engine.
+// Prevents a write from being sent when its task may have timed out in the engine, such as after a suspension.
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { currentTask } from '../observe/current-task.ts';

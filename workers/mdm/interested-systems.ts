@@ -18,11 +18,12 @@ export interface InterestedSystem {
  */
 export function readInterestedSystems(value: unknown, cccid: string | undefined): InterestedSystem[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new RetryableError('the interestedSystems of MDM are not a list');
+  if (!Array.isArray(value)) throw new RetryableError('interestedSystems in the response of MDM is not a list');
   return value.map((entry: unknown) => {
     const system = { cccid, ...(entry as Partial<InterestedSystem> | null) };
     const isUsable = isMisCode(system.misCode) && isPathSegment(system.sisPersonId) && isNonEmptyString(system.cccid);
-    if (!isUsable) throw new RetryableError('MDM names an interested system without misCode, sisPersonId and cccid');
+    if (!isUsable)
+      throw new RetryableError('MDM names an interested system without a valid misCode, sisPersonId or cccid');
     const { misCode, sisPersonId, cccid: shared } = system as InterestedSystem;
     return { misCode, sisPersonId, cccid: shared };
   });

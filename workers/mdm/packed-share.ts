@@ -1,5 +1,5 @@
-// Packs a person's keys for the way from mdm_notify to mdm_share through an event and a second workflow. They are encoded
-// so that the engine does not alter them, and encrypted when the request was.
+// Packs a person's keys, which travel from mdm_notify to mdm_share through an event and a second workflow. They are
+// encoded so that the engine does not alter them, and encrypted if the request was encrypted.
 
 import type { Binding } from '#lib/envelope/encryption/jwe.ts';
 import type { PackedText, PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';

@@ -1,4 +1,5 @@
-// Retries of MDM tasks while MDM or an adaptor is unavailable: the engine reschedules the task until the retry window ends.
+// Retries of MDM tasks while MDM or an adaptor is unavailable: the engine reschedules the task until the retry window
+// ends.
 
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -12,8 +13,8 @@ export class RetryableError extends Error {
 }
 
 /**
- * Runs `attempt`. When it throws {@link RetryableError}, the outcome is IN_PROGRESS and the engine schedules the task again.
- * `progress` is stored in the task's output and passed to the next attempt.
+ * Runs `attempt`. When it throws {@link RetryableError}, the outcome is IN_PROGRESS and the engine schedules the task
+ * again. `progress` is stored in the task's output and passed to the next attempt.
  */
 export async function retryUntilDelivered(
   task: Task,
@@ -44,7 +45,10 @@ function retryLater(task: Task, config: Config, outputData: { waitingFor: string
   };
 }
 
-/** Milliseconds since 1970. The engine may change `scheduledTime` when it reschedules a task, so the earliest time counts. */
+/**
+ * Milliseconds since 1970. The engine may change `scheduledTime` when it reschedules a task, so the earliest time
+ * counts.
+ */
 function scheduledAt(task: Task): number {
   const times = [task['scheduledTime'], task['startTime']].map(Number).filter((time) => time > 0);
   return times.length === 0 ? Date.now() : Math.min(...times);

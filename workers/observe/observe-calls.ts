@@ -4,7 +4,7 @@ import { CodedFailure } from '../task-failure.ts';
 import type { BackEndRequest, CallBackEnd } from '../back-end/call-back-end.ts';
 import { currentTask, type TaskScope } from './current-task.ts';
 
-/** Wraps a back-end client with telemetry. The trace context is forwarded also when this process exports no spans. */
+/** Wraps a back-end client with telemetry. The trace context is forwarded even when this process exports no spans. */
 export function withCallTelemetry(call: CallBackEnd): CallBackEnd {
   return async function callWithTelemetry(request) {
     const scope = currentTask();

@@ -41,7 +41,7 @@ function endSpan(span: Span | undefined, { status }: TaskOutcome): void {
   span?.end({ attributes: { 'conductor.task_status': status }, error });
 }
 
-/** Adds `timing` to the output. A task in progress gets it when it ends. */
+/** Adds `timing` to the output. A task in progress gets this field when it ends. */
 function withTiming(outcome: TaskOutcome, backEndMs: number): TaskOutcome {
   if (outcome.status === 'IN_PROGRESS') return outcome;
   // Rounded to tenths of a millisecond: further digits carry no information.

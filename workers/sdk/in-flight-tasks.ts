@@ -14,12 +14,12 @@ export interface InFlightTask {
   readonly sinceSentMs: () => number;
   /** The engine times the task out after this many seconds without an update; 0: never. */
   readonly responseTimeoutSeconds: number;
-  /** False when it has a result that was not accepted yet. */
+  /** False once the task has a result, which is still to be accepted. */
   isRunning: boolean;
 }
 
 /**
- * Fraction of the response time-out in which a write may start. The rest is for the call itself: when the engine times
+ * Fraction of the response timeout in which a write may start. The rest is for the call itself: when the engine times
  * the task out, no write is in flight to the back end, and the reconciler can read the record.
  */
 const writeStartFraction = 2 / 3;
@@ -32,7 +32,7 @@ export class InFlightTasks {
   #exchanges = 0;
   #onIdle: (() => void) | undefined;
 
-  /** Number of tasks whose result was not accepted. */
+  /** Number of tasks whose result has not been accepted yet. */
   get count(): number {
     return this.#tasks.size;
   }
@@ -48,8 +48,8 @@ export class InFlightTasks {
   }
 
   /**
-   * Records an open exchange. The returned function closes it and adds its tasks in one step, so that `waitUntilIdle` never
-   * misses a task.
+   * Records an open exchange. The returned function closes it and adds its tasks in one step, so that `waitUntilIdle`
+   * never misses a task.
    */
   openExchange(): (tasks: readonly Task[]) => void {
     this.#exchanges += 1;
@@ -63,7 +63,7 @@ export class InFlightTasks {
 
   /**
    * Returns true when it is too late to start a write for a task. This happens when the process was suspended after the
-   * exchange (SIGSTOP, a sleeping machine): the reconciler may have decided already whether the write was applied.
+   * exchange (SIGSTOP, a sleeping machine): the reconciler may already have decided whether the write was applied.
    */
   hasExpired(taskId: string): boolean {
     const task = this.#tasks.get(taskId);

@@ -2,7 +2,9 @@
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 
-/** Consecutive failures of one kind of call that count as an outage. One failure may be a closed keep-alive connection. */
+/**
+ * Consecutive failures of one kind of call that count as an outage. One failure may be a closed keep-alive connection.
+ */
 const outageThreshold = 2;
 
 /** Tracks which kinds of calls fail, and logs the start and end of an outage. */

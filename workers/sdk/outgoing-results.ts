@@ -1,4 +1,5 @@
-// Results on their way to the engine: sent in batches, and again until the engine accepts them or has timed the task out.
+// Results on their way to the engine: sent in batches, and resent until the engine accepts them or has timed the task
+// out.
 
 import type { TaskResult } from '#lib/conductor/types.ts';
 import { isRetryableStatus } from '#lib/http/statuses.ts';
@@ -31,14 +32,15 @@ export interface OutgoingResultsOptions {
 /** Pauses in milliseconds between attempts of one result. */
 const retryPause = { base: 50, max: 1_000 };
 /**
- * A result is retried for this many response time-outs: an engine that was unavailable that long has not yet timed
- * the task out and accepts the result.
+ * A result is retried for this many response timeouts: an engine that was unavailable for that long has not timed the
+ * task out yet and accepts the result.
  */
 const retryResponseTimeouts = 2;
-/** Minimum time in milliseconds for which a result is retried, also for tasks without a response time-out. */
+/** Minimum time in milliseconds for which a result is retried, even for tasks without a response timeout. */
 const minRetryMs = 60_000;
 /**
- * Most characters of a batch with more than one result: larger bodies may have to wait for the router's memory budget.
+ * Maximum number of characters in a batch of several results: larger bodies may have to wait for the router's memory
+ * budget.
  */
 const maxBatchLength = 32_768;
 

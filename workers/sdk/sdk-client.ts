@@ -1,4 +1,5 @@
-// A client for the Conductor SDK's task runners that turns polls and updates into exchanges and rejects all other calls.
+// A client for the Conductor SDK's task runners that turns polls and updates into exchanges and rejects all other
+// calls.
 
 import type { TaskRunner } from '@io-orkes/conductor-javascript';
 import type { TaskResult } from '#lib/conductor/types.ts';
@@ -21,7 +22,7 @@ const noNextTask = { response: { ok: true, status: 204 } } as const;
 
 /**
  * Creates the client. Its calls become exchanges with `conductor.apiURL`; the SDK's environment variables
- * (CONDUCTOR_SERVER_URL, CONDUCTOR_AUTH_KEY), time-outs and retries have no effect.
+ * (CONDUCTOR_SERVER_URL, CONDUCTOR_AUTH_KEY), timeouts and retries have no effect.
  */
 export function createSdkClient(exchange: TaskExchange): SdkClient {
   const get = async ({ url, path }: SdkCall) => {

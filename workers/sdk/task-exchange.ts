@@ -25,7 +25,7 @@ export interface TaskExchangeOptions extends Omit<OutgoingResultsOptions, 'onRea
   abandoned: AbortSignal;
 }
 
-/** A task queue that an exchange polls, and the most tasks to take from it. */
+/** A task queue that an exchange polls, and the maximum number of tasks to take from it. */
 interface Wanted {
   readonly taskType: string;
   readonly domain?: string;
@@ -35,7 +35,7 @@ interface Wanted {
 /** The tasks of one type on their way to the task runner. */
 interface Inbox {
   tasks: Task[];
-  /** Most tasks that open exchanges may return. */
+  /** Maximum number of tasks that open exchanges may return. */
   reserved: number;
   /** Gives tasks to the poll of the task runner; undefined while it does not poll. */
   deliver: ((tasks: readonly Task[]) => void) | undefined;
@@ -53,17 +53,17 @@ interface ExchangeResponse {
 }
 
 /**
- * Most exchanges that wait for tasks. With a second one, a worker can receive its next task while the other exchange
- * carries a result, and a load balancer can spread the two over two routers.
+ * Maximum number of exchanges that wait for tasks. With a second one, a worker can receive its next task while the
+ * other exchange carries a result, and a load balancer can spread the two over two routers.
  */
 const maxWaiting = 2;
 /** Pauses in milliseconds while the router is unavailable: short, so that work resumes within a second or two. */
 const outagePause = { base: 100, max: 1_000 };
 /** Pauses while the router rejects exchanges (400, 401, 403, 404), which an operator has to fix. */
 const rejectionPause = { base: 200, max: 5_000 };
-/** Pauses after empty responses that arrived long before the time-out. */
+/** Pauses after empty responses that arrived long before the timeout. */
 const emptyPause = { base: 20, max: 1_000 };
-/** Added to the time-out of an exchange, in milliseconds, before the router counts as hanging. */
+/** Time after the timeout of an exchange, in milliseconds, before the router counts as hanging. */
 const graceMs = 10_000;
 
 /** Brings tasks to the task runners and their results to the router. Slows down during outages. */
@@ -98,7 +98,9 @@ export class TaskExchange {
     });
   }
 
-  /** Reports a result. Returns at once; the result is sent again until the engine accepts it or retries are pointless. */
+  /**
+   * Reports a result. Returns at once; the result is sent again until the engine accepts it or retries are pointless.
+   */
   update(result: TaskResult): void {
     this.#results.add(result);
   }
@@ -186,7 +188,7 @@ export class TaskExchange {
   #settle(results: readonly OutgoingResult[], outcome: ExchangeResponse | { reason: string; status?: number }): void {
     for (const [index, result] of results.entries()) {
       if ('reason' in outcome) {
-        // Only the status of the result itself is conclusive.
+        // The status of an exchange is conclusive only when it concerns its single result.
         const isOwn = results.length === 1 && (outcome.status === 413 || outcome.status === 400);
         this.#results.failed(result, outcome.reason, isOwn ? outcome.status : undefined);
         continue;
@@ -242,7 +244,7 @@ export class TaskExchange {
   }
 }
 
-/** Longest results (characters) that are kept while the router holds their exchange. */
+/** Maximum length, in characters, of a result whose exchange the router may hold. */
 const maxHeldLength = 32_768;
 
 function isRejection(status: number | undefined): boolean {
@@ -255,7 +257,8 @@ function isRetryable(status: number): boolean {
 
 /**
  * Parses a response. Drops entries that are not tasks, and tasks of types that were not requested.
- * @throws Error when the text is not an exchange's response. The message does not quote the text, which has client data
+ * @throws Error when the text is not an exchange's response. The message does not quote the text, which contains client
+ *   data
  */
 function parseResponse(text: string, isWanted: (task: Task) => boolean): ExchangeResponse {
   const response = parseJson(text) as ExchangeResponse | undefined;

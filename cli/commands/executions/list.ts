@@ -41,7 +41,7 @@ export const listExecutions: CommandDefinition<ListOptions> = {
   description: 'List executions, the newest first. Neither requests nor responses are shown.',
   exitCodes: { 0: 'the list is shown, even if it is empty', 1: 'error' },
   examples: [
-    { command: 'executions list', does: 'show the newest ones' },
+    { command: 'executions list', does: 'show the newest executions' },
     { command: 'executions list --state failed,timed-out --since 24h', does: 'show the failures of the last 24 hours' },
     {
       command: 'executions list --route adaptor --client demo --limit 100',
@@ -54,7 +54,7 @@ export const listExecutions: CommandDefinition<ListOptions> = {
       .option('--client <id>', 'only executions of this OAuth client')
       .option(
         '--workflow <name>',
-        'only executions of this workflow; also mdmWF and mdm-shareWF, which no route starts',
+        'only executions of this workflow, such as mdmWF or mdm-shareWF, which no route starts',
       )
       .option(
         '--state <states>',

@@ -11,7 +11,7 @@ const maxPrintedBytes = 67_108_864;
 const inNodeModules = 'node_modules/service-router';
 
 /**
- * Returns the dependency for a gateway in this folder: the file that this package was installed from, else its version in
+ * Returns the dependency for a gateway in this folder: the file that this package was installed from, or its version in
  * the registry. A checkout packs itself into the folder, so that the gateway does not depend on the checkout.
  * @throws Error with npm's output when packing fails
  */

@@ -59,10 +59,10 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   'not-yet-valid': (claims) =>
     `it is valid from ${claims.notBefore ?? claims.issuedAt ?? 'a later time'} on: do the clocks of router and provider agree?`,
   'too-long-life': (claims, config) =>
-    `it lives from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'for ever'}; oauth.maxTokenSeconds allows ${formatSpan(config['oauth.maxTokenSeconds'] * 1_000)}`,
+    `it is valid from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'an unknown time'}; oauth.maxTokenSeconds allows ${formatSpan(config['oauth.maxTokenSeconds'] * 1_000)}`,
   'sender-constrained': () =>
     'it is bound to a key of its holder (cnf: DPoP or mutual TLS), and no proof is checked here',
-  inactive: () => 'the identity provider says that it is not active: expired, revoked, or not its own',
+  inactive: () => 'the identity provider says that it is not active: expired, revoked, or issued by another provider',
 };
 
 function agoOf(time: string | undefined): string {

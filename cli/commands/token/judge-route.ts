@@ -17,8 +17,8 @@ export interface Judgement {
 }
 
 /**
- * Evaluates methods, path and policies of a route in order, and returns the first refusal. Rate limits and admission do not
- * count, since they depend on the current load.
+ * Evaluates methods, path and policies of a route in order, and returns the first refusal. Rate limits and admission do
+ * not count, since they depend on the current load.
  */
 export function judgeRoute(
   route: GatewayRoute,

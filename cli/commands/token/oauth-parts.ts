@@ -8,7 +8,10 @@ import { createOAuth2, type OAuth2 } from '../../../plugins/oauth2/create-oauth2
 import { createMetrics } from '../../../plugins/oauth2/metrics.ts';
 import { CommandError } from '../../outcome.ts';
 
-/** Returns the OAuth components; they fetch metadata and keys on first use. @throws CommandError that lists every invalid setting */
+/**
+ * Returns the OAuth components; they fetch metadata and keys on first use.
+ * @throws CommandError that lists every invalid setting
+ */
 export function openOAuth(config: Config): OAuth2 {
   try {
     const metrics = createMetrics(new Registry());

@@ -50,7 +50,7 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
       );
     }
     if (error instanceof ProviderError) {
-      throw new CommandError([`the identity provider issues no token now: ${error.message}`], { cause: error });
+      throw new CommandError([`the identity provider cannot issue a token now: ${error.message}`], { cause: error });
     }
     throw error;
   }

@@ -1,4 +1,5 @@
-// Seed data of the data warehouse: a sync of each college, derived from its records, and an empty one of a third college.
+// Seed data of the data warehouse: a sync of each college, derived from its records, and an empty sync of a third
+// college.
 
 import { randomUUID } from 'node:crypto';
 import type { College, Section } from '../college-records.ts';
@@ -11,7 +12,7 @@ const stateByTerm: Readonly<Record<string, Enrollment['state']>> = {
   '2027SP': 'invited',
 };
 
-/** Returns one sync per college, and one without data for a college that has no adaptor. */
+/** Returns one sync per college, and an empty sync for a college that has no adaptor. */
 export function createSyncs(colleges: readonly College[], generatedAt: Date): Sync[] {
   const joined: College = { misCode: '003', name: 'Mojave Wells College', terms: [], sections: [], persons: [] };
   return [...colleges, joined].map((college) => createSync(college, generatedAt));
