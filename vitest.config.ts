@@ -1,4 +1,4 @@
-// Two suites: `unit` needs nothing but this machine's loopback, `e2e` runs on real engines that are started once.
+// Two suites: `unit` needs nothing but this machine's loopback interface; `e2e` runs on real engines that start once.
 
 import { defineConfig } from 'vitest/config';
 import { countEngines } from './test/e2e/count-engines.ts';
@@ -6,7 +6,7 @@ import FileOrder from './test/e2e/file-order.ts';
 import { compileCache } from './test/stack/compile-cache.ts';
 import { seedOfRun } from './test/run/seed.ts';
 
-/** A test that fails once has failed: it is not tried again, and the seed makes its random choices again. */
+/** A test that fails once has failed: it is not retried. The seed reproduces its random choices. */
 const strict = { retry: 0, allowOnly: false, env: { ...compileCache, TEST_SEED: seedOfRun() } };
 
 export default defineConfig({
@@ -21,11 +21,12 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
           sequence: { groupOrder: 1 },
-          // Each evaluates the modules of the product for itself, 1.5 s of a processor; most of a file's time is spent waiting.
+          // Each worker evaluates the product's modules itself (1.5 s of CPU time); files spend most of their time
+          // waiting.
           maxWorkers: 3,
           // Modules of the product have no state of their own: a worker evaluates them once for all its files.
           isolate: false,
-          // A deadline for what hangs, also on a machine that does several things at once; not a measure of speed.
+          // A deadline for tests that hang, long enough for a busy machine; not a measure of speed.
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

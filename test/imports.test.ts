@@ -1,4 +1,5 @@
-// Imports point in one direction: a folder imports only from folders below it. docs/explanation/architecture.md lists them.
+// Tests that imports point in one direction: a folder imports only from folders in lower layers.
+// docs/explanation/architecture.md lists the layers.
 
 import { globSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -70,7 +71,7 @@ it('no file imports from a folder above its own, or beside it', () => {
   expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
-it('what a plugin uses of the gateway is its plugin API', () => {
+it('plugins import only the plugin API of the gateway', () => {
   const others = imports.filter(({ from, to }) => from.startsWith('plugins/') && /^gateway\/(?!plugin-api\/)/.test(to));
   expect(others).toEqual([]);
 });
@@ -82,7 +83,7 @@ it('lib/ is imported as #lib from outside', () => {
   expect(others).toEqual([]);
 });
 
-/** Returns the circles in a graph of imports, each as the chain of files that comes back to its first. */
+/** Returns the cycles in a graph of imports, each as a chain of files that returns to its first file. */
 function circlesOf(imported: ReadonlyMap<string, readonly string[]>): string[] {
   const circles: string[] = [];
   const finished = new Set<string>();

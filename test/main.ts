@@ -1,7 +1,7 @@
 // `npm test`: formatting, lint, types, unit tests and end-to-end tests, all at the same time; a table ends the run.
 //
 // Arguments go to vitest (`npm test -- test/e2e/routes.test.ts`). `--full` (`npm run test:full`) runs the same files in
-// full depth, and what needs more than every commit can wait for. No test is tried again.
+// full depth, and also tests that take too long for every commit. No test is retried.
 
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,14 +18,14 @@ const rootDir = fileURLToPath(new URL('..', import.meta.url));
 const module = (path: string) => `${rootDir}node_modules/${path}`;
 const cache = (name: string) => `${rootDir}node_modules/.cache/${name}`;
 
-/** The caches hold digests of the checked files; a file that is as it was passes again. */
+/** The caches hold digests of the checked files; an unchanged file passes again. */
 const checks: readonly Step[] = [
   {
     title: 'types',
     command: [
       ...[module('@typescript/native/bin/tsc'), '-p', '.'],
       ...['--incremental', '--tsBuildInfoFile', cache('types')],
-      // The other steps use the other cores: in one thread it takes half of the processor time.
+      // The other steps use the other cores; in one thread, the type check takes half of the CPU time.
       '--singleThreaded',
     ],
     env: { GOGC: '400' },
@@ -51,7 +51,10 @@ const checks: readonly Step[] = [
   },
 ];
 
-/** One for each project, unless the arguments name one: the engine of `e2e` starts while `unit` runs. */
+/**
+ * Returns one step for each project unless the arguments name one, so that the engine of `e2e` starts while `unit`
+ * runs.
+ */
 function testSteps(args: readonly string[], records: string): Step[] {
   const projects: readonly (string | undefined)[] = args.includes('--project') ? [undefined] : ['unit', 'e2e'];
   return projects.map((project, index): Step => ({
@@ -86,10 +89,10 @@ function summarize(ended: readonly EndedStep[], record: RunRecord, startedAt: nu
   ];
 }
 
-/** Makes the folder of this run's temporary files, for every process of the run; tests that are not run leave some. */
+/** Creates a folder for the temporary files of all processes of this run, because skipped tests leave some behind. */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-tests-'));
-  // PostgreSQL runs as another user when this process is root's.
+  // PostgreSQL runs as another user when this process runs as root.
   chmodSync(folder, 0o711);
   process.env['TMPDIR'] = folder;
   return folder;
@@ -103,7 +106,7 @@ async function main(given: readonly string[]): Promise<number> {
   process.stdout.write(`── depth ${depthOfRun()}, TEST_SEED=${seedOfRun()}\n`);
   const folder = makeFolder();
   let postgresql: Awaited<ReturnType<typeof startOwnPostgresql>>;
-  // Ctrl-C reaches the steps as well: they end, and what they leave is removed. The second one stops at once.
+  // Ctrl-C also reaches the steps: they end, and their leftovers are removed. A second Ctrl-C stops at once.
   process.once('SIGINT', () => undefined);
   try {
     postgresql = await startOwnPostgresql();

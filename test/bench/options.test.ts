@@ -1,4 +1,4 @@
-// Tests of the options of the benches: valid ones are applied, invalid ones are named.
+// Tests of the options of the benches: valid options are applied, and errors name invalid ones.
 
 import { describe, expect, it } from 'vitest';
 import { parseOptions } from '../../bench/options.ts';

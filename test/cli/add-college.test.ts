@@ -59,11 +59,15 @@ describe('add-college', () => {
   });
 
   it.each([
-    ['a college with another address', ['002', '--url', url], /^the college 002 exists; change these/],
+    [
+      'a college with another address',
+      ['002', '--url', url],
+      /^the college 002 already exists with other values; change or remove these/,
+    ],
     ['no MIS code', ['0/3', '--url', url], /^"0\/3" is not a MIS code: 1 to 8 letters and digits/],
     ['no web address', ['003', '--url', 'adaptor:80'], /^--url must be a URL with http or https/],
     ['an address with a password', ['003', '--url', 'http://a:hidden@b'], /^--url contains credentials/],
-    ['no domain', ['003', '--url', url, '--domain', 'a b'], /^--domain must be 1 to 64 letters/],
+    ['no domain', ['003', '--url', url, '--domain', 'a b'], /^--domain must be 1 to 64 characters: letters/],
     ['the default pool', ['003', '--url', url, '--domain', 'NO_DOMAIN'], /^--domain must not be NO_DOMAIN/],
     [
       'a queue that no worker polls',
@@ -110,7 +114,7 @@ describe('add-college', () => {
   });
 });
 
-/** The template's handler for 003, as a file of the college's own. */
+/** Returns the handler that the template yields for college 003, for a separate file. */
 async function ownHandler(): Promise<object> {
   const template = readFileSync(join(copy.dir, 'event-handlers/mdm-share-{mis}.json'), 'utf8');
   return JSON.parse(

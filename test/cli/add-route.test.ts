@@ -73,7 +73,7 @@ describe('add-route', () => {
       expect(withoutDescription(definitionOf(ours))).toEqual(withoutDescription(rename(own)));
   });
 
-  it('a write → a task time-out that outlives a restart of the engine, and the scope for writes', async () => {
+  it('a write → a task timeout that outlives a restart of the engine, and the scope for writes', async () => {
     const { exitCode, stdout } = await addRoute('samples', {
       path: '/samples,/samples/*',
       methods: 'get,post',
@@ -88,7 +88,7 @@ describe('add-route', () => {
 
   it('a write without a scope → a line that says who may write', async () => {
     expect((await addRoute('samples', { path: '/samples', methods: 'POST' })).stdout).toContain(
-      'every client with a token may write there; --write-scope asks for a scope',
+      'every client with a token may write there; use --write-scope to require a scope',
     );
   });
 
@@ -152,7 +152,7 @@ describe('add-route', () => {
   });
 
   it('a problem that only the finished files show: listed, and every file is as it was', async () => {
-    // The policy in-flight is gone from this gateway.
+    // Removes the policy in-flight from this gateway.
     copy.replace('gateway.config.yml', 'in-flight, ', '');
     copy.replace('gateway.config.yml', '      - in-flight: # only clients with client.<client id>.maxInFlight\n', '');
     const before = allTexts();

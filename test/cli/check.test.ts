@@ -66,19 +66,19 @@ describe('router check', () => {
     expect(nothing.stderr).toMatch(/\n1 problem\n$/);
   });
 
-  it('two versions with the same tasks: ok, one pipeline, one row of time-outs', async () => {
+  it('two versions with the same tasks: ok, one pipeline, one row of timeouts', async () => {
     const toWorkflows = async () =>
-      /(\d+) of them to workflows/.exec((await runCli(['check', '--dir', copy.dir])).stdout);
+      /(\d+) of them with a workflow/.exec((await runCli(['check', '--dir', copy.dir])).stdout);
     const before = (await toWorkflows())?.[1];
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 90 }');
     const { exitCode, stdout, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(before).toMatch(/\d/);
-    expect(stdout).toContain(`${before} of them to workflows`);
+    expect(stdout).toContain(`${before} of them with a workflow`);
     expect(stdout.match(/college-adaptor_intake/g)).toHaveLength(1);
   });
 
-  it('a broken gateway.config.yml: its problems are listed with those of the definitions', async () => {
+  it('a broken gateway.config.yml: its problems are listed together with problems of the definitions', async () => {
     copy.replace('gateway.config.yml', 'apiEndpoints: [movies]', 'apiEndpoints: [films]');
     copy.replace('workflows/tasks/mdm_notify.json', '"FIXED"', '"SOMETIMES"');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
@@ -137,7 +137,7 @@ describe('router check', () => {
     expect(stderr).toMatch(/movies.*: waitBudgetMs is the deprecated name of responseDeadlineMs: keep one of them/);
   });
 
-  it('a wrong configuration: its problems are listed with those of the definitions', async () => {
+  it('an invalid configuration: its problems are listed together with problems of the definitions', async () => {
     copy.write('event-handlers/mdm.json', '{');
     const env = { ROUTER_PORT: 'eighty', WORKERS_CONCURRENCY: '0' };
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir], env);
@@ -228,7 +228,7 @@ describe('router check, what back ends are said to answer', () => {
   });
 });
 
-/** Line and column of a text of the copy, as messages name them. */
+/** Returns line and column of a text in a file of the copy, as messages show them. */
 function placeOf(file: string, text: string): string {
   const before = readFileSync(join(copy.dir, file), 'utf8').split(text, 1)[0] as string;
   return `${file}:${before.split('\n').length}:${before.length - before.lastIndexOf('\n')}`;

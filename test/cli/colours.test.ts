@@ -25,14 +25,14 @@ describe('colours', () => {
     expect(fitStream(lines, new PassThrough(), { FORCE_COLOR: '1' })).toBe('\x1b[32m+ new\x1b[39m\nplain\n');
   });
 
-  it('text of others: what a terminal would obey is spelled out', () => {
+  it('untrusted text: control sequences are escaped', () => {
     expect(printable('red\x1b[31m\r\n\x9b2Jalert\x07')).toBe('red\\u001b[31m\\u000d\\u000a\\u009b2Jalert\\u0007');
     expect(printable('Zoë 漢字')).toBe('Zoë 漢字');
   });
 });
 
 describe('columns', () => {
-  it('painted cells: aligned by what is seen', () => {
+  it('coloured cells: aligned by their visible width', () => {
     const rows = [
       [paint('bad', 'no'), 'x'],
       ['maybe', 'y'],

@@ -69,7 +69,7 @@ describe('the command line', () => {
     const withDir = leaves.filter(({ command }) => command.options.some(({ long }) => long === '--dir'));
     const others = leaves.filter((leaf) => !withDir.includes(leaf)).map(({ words }) => words.join(' '));
     expect(others.toSorted()).toEqual(['completion', 'init', 'start', 'test']);
-    // The folder of `dump` is written.
+    // `dump` writes to its folder, so the folder need not exist.
     for (const { command, words } of withDir.filter(({ words: [name] }) => name !== 'dump')) {
       const required = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', '/a']);
       const ids = command.registeredArguments.map(() => '00000000-0000-0000-0000-000000000000');

@@ -4,7 +4,7 @@ import { confirm } from '../../cli/confirmation.ts';
 
 const ask = { yes: false, json: false };
 
-/** A terminal whose operator gives this response, or closes it. */
+/** Returns a terminal whose operator types this text, or closes the terminal. */
 function operator(answer: string | undefined) {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const output = new PassThrough();
@@ -14,7 +14,7 @@ function operator(answer: string | undefined) {
 }
 
 describe('confirmation', () => {
-  it.each(['y', 'yes', ' Y ', 'YES'])('the response %j: goes on', async (answer) => {
+  it.each(['y', 'yes', ' Y ', 'YES'])('the response %j: confirms', async (answer) => {
     const terminal = operator(answer);
     await confirm('Change 3 definitions?', ask, terminal);
     expect(String(terminal.output.read())).toContain('Change 3 definitions? [y/N] ');

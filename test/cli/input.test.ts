@@ -78,7 +78,7 @@ describe('progress bar', () => {
     expect(formatBar('deleting', 0, 0)).toContain('0 of 0');
   });
 
-  it('a stream that is no terminal: nothing is written; a terminal: drawn, then taken away', () => {
+  it('a stream that is not a terminal: nothing is written; a terminal: the bar is drawn, then removed', () => {
     const written: string[] = [];
     const stream = (isTTY: boolean) =>
       ({ isTTY, write: (text: string) => written.push(text) }) as unknown as NodeJS.WritableStream & { isTTY: boolean };

@@ -65,7 +65,7 @@ it('Ctrl-C twice while the engine does not respond: ends at once, exit 130', asy
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const { process: child, result } = startCli(['prune', '--yes', '--older-than', '7d', '--engine', url]);
   await asked.promise;
-  // Sequentially, because two signals at the same time may be delivered as one.
+  // Two different signals, because two equal ones at the same time may be delivered as one.
   child.kill('SIGINT');
   child.kill('SIGTERM');
   expect((await result).exitCode).toBe(130);

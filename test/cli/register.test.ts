@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 const register = (...options: string[]) => runCli(['register', '--engine', engine.url, '--dir', copy.dir, ...options]);
-/** Returns the requests that the engine gets while a function runs. */
+/** Returns the write requests that the engine receives while `run` runs. */
 async function writesOf(run: () => Promise<unknown>): Promise<readonly string[]> {
   const before = engine.writes.length;
   await run();

@@ -10,7 +10,7 @@ import { run } from '../../cli/run.ts';
 import { compileCache } from '../stack/compile-cache.ts';
 
 export interface CliResult {
-  /** -1 when a signal ended it. */
+  /** -1 when a signal ended the command. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -18,7 +18,7 @@ export interface CliResult {
   json<T = Record<string, unknown>>(): T;
 }
 
-/** A command that may still run. */
+/** A command that may still be running. */
 export interface StartedCli {
   readonly process: ChildProcess;
   readonly result: Promise<CliResult>;
@@ -42,7 +42,7 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
 
 /**
  * Runs the CLI in this process with its own streams. `test/cli/process.test.ts` covers `cli/main.ts`.
- * @param terminal `answer` is typed on a terminal; without it there is no terminal
+ * @param terminal `answer` is typed on a terminal; when absent, there is no terminal
  */
 export async function runCli(
   args: readonly string[],
@@ -73,7 +73,7 @@ export async function runCli(
 
 function withBasics(env: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
-  // Tests must not use a stack that runs in this checkout.
+  // Keeps tests from using a stack that runs in this checkout.
   return { PATH, HOME, STATE_DIR: '/nonexistent', ...env };
 }
 

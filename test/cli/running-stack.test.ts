@@ -1,4 +1,4 @@
-// The CLI takes the addresses of a running stack where no option and no configuration names one.
+// Tests of running stacks: the CLI takes the addresses that no option and no configuration names.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ describe('commands for the engine', () => {
     expect(stdout).toContain(`${engine.url}: plan `);
   });
 
-  it('--json prints one document on stdout all the same', async () => {
+  it('--json still prints one document on stdout', async () => {
     const result = await run(['plan', '--json']);
     expect(result.stderr).toBe(note);
     expect(result.json()).toMatchObject({ engine: engine.url });
@@ -83,7 +83,7 @@ describe('commands for the database and for tokens', () => {
     const client = ['--client-id', 'demo', '--client-secret', 'demo-secret'];
     const { exitCode, stderr } = await run(['token', ...client]);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('the identity provider issues no token now');
+    expect(stderr).toContain('the identity provider cannot issue a token now');
     expect((await run(['token', ...client], { STATE_DIR: '/nonexistent' })).stderr).toMatch(
       /^oauth\.issuer is not set, and no stack runs here/,
     );

@@ -1,6 +1,7 @@
-// `npm run coverage`: runs the tests with V8's coverage in every process, spawned programs included, and shows lines by folder.
+// `npm run coverage`: runs the tests with V8's coverage in every process, spawned programs included, and shows lines by
+// folder.
 //
-// Arguments behind `--` go to vitest.
+// Arguments after `--` go to vitest.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -52,7 +53,7 @@ function sourceFiles(): string[] {
   return files.filter((file) => !file.endsWith('.d.ts') && !file.includes('/overrides/')).toSorted();
 }
 
-/** Node hands NODE_V8_COVERAGE on to every process that it starts. */
+/** Node passes NODE_V8_COVERAGE on to every process that it starts. */
 async function runTests(dir: string, args: readonly string[]): Promise<number> {
   const vitest = join(rootDir, 'node_modules/vitest/vitest.mjs');
   const config = fileURLToPath(new URL('vitest.config.ts', import.meta.url));

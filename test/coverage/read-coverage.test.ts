@@ -1,4 +1,4 @@
-// Coverage of several processes is merged by line, in the positions of the TypeScript file.
+// Tests of coverage: the counts of several processes are merged by line, at the positions of the TypeScript file.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,13 +1,13 @@
-// Merges what V8 has counted in many processes into the covered lines of each file.
+// Merges the V8 coverage of many processes into the covered lines of each file.
 //
-// Node strips types by blanks, so that V8's offsets are those of the source file.
+// Node replaces types with blanks, so V8's offsets are those of the source file.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripTypeScriptTypes } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-/** One range of a function, in characters; ranges inside of it follow it. */
+/** One range of a function, in characters; nested ranges follow the range that contains them. */
 interface Range {
   readonly startOffset: number;
   readonly endOffset: number;
@@ -25,7 +25,7 @@ export interface FileCoverage {
   /** Lines with code. */
   readonly lines: number;
   readonly covered: number;
-  /** Numbers of the lines with code that no process has run, from 1. */
+  /** Numbers, from 1, of the lines with code that no process has run. */
   readonly missed: readonly number[];
 }
 
@@ -49,7 +49,7 @@ export function readCoverage(dir: string, rootDir: string, files: readonly strin
   });
 }
 
-/** A process that was killed while it wrote leaves half a report. */
+/** A process that is killed while it writes leaves an incomplete report. */
 function parse(text: string): readonly ScriptCoverage[] {
   try {
     return (JSON.parse(text) as { result: ScriptCoverage[] }).result;
@@ -64,12 +64,14 @@ export interface Source {
 
 interface Line {
   readonly number: number;
-  /** Offset of the first character of its code. */
+  /** Offset of the first character of the line's code. */
   readonly start: number;
   isCovered: boolean;
 }
 
-/** Finds the lines with code: not those of blanks, comments, types, imports or closing brackets alone. */
+/**
+ * Finds the lines with code: those that do not consist only of blanks, comments, types, imports or closing brackets.
+ */
 export function readSource(text: string): Source {
   const stripped = stripTypeScriptTypes(text).replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '));
   const lines: Line[] = [];
@@ -85,7 +87,7 @@ export function readSource(text: string): Source {
 
 /** Marks the lines that one process has run. */
 export function addCoverage({ lines }: Source, { functions }: Pick<ScriptCoverage, 'functions'>): void {
-  // Inner ranges come after the outer ones and say more.
+  // Inner ranges come after the outer ones and are more specific.
   const ranges = functions
     .flatMap((each) => each.ranges)
     .toSorted((one, other) => one.startOffset - other.startOffset || other.endOffset - one.endOffset);

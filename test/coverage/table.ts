@@ -1,4 +1,4 @@
-// Covered lines by folder, for people.
+// Formats the covered lines by folder as a table.
 
 import { dirname } from 'node:path';
 import type { FileCoverage } from './read-coverage.ts';
@@ -22,7 +22,7 @@ function rowOf(name: string, files: readonly FileCoverage[]): string {
   return `${name.padEnd(64)} ${percent.toFixed(1).padStart(6)} % of ${String(lines).padStart(5)} lines  ${missed}`.trimEnd();
 }
 
-/** `3-5, 9` */
+/** Returns line numbers as ranges: `3-5, 9`. */
 function spans(numbers: readonly number[]): string {
   const found: [number, number][] = [];
   for (const number of numbers) {

@@ -1,4 +1,4 @@
-// The configuration of the tests, with modules as Node loads them: V8's positions are those of the files.
+// The configuration of the tests, with modules loaded by Node itself, so that V8's positions are those of the files.
 
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';

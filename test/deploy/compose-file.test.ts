@@ -1,4 +1,5 @@
-// docker-compose.yml: no secret in it, nothing published that should not be, every service on its leash.
+// Tests of docker-compose.yml: it contains no secret, publishes no port that should be internal, and limits every
+// service.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +16,7 @@ const shareNetwork = (one: string, other: string) =>
 describe('secrets', () => {
   const secretName = /PASSWORD|SECRET|DSN|REDIS_URL|TOKEN(?!URL)|KEY(?!CLOAK)/;
 
-  it('every secret comes from the environment, and those that are needed are required', () => {
+  it('every secret comes from the environment, and necessary ones are required', () => {
     const secrets = services.flatMap(([, { environment = {} }]) =>
       Object.entries(environment).filter(([name]) => secretName.test(name)),
     );
@@ -78,7 +79,7 @@ describe('what can reach what', () => {
     '%s shares a network with the routers, the registration, the pruner, the UI and the database only',
     (engine) => {
       const near = services.map(([name]) => name).filter((name) => name !== engine && shareNetwork(name, engine));
-      // Keycloak is there as a client of the same database server.
+      // Keycloak is on the list because it uses the same database server.
       const others = ['conductor-a', 'conductor-b', 'conductor-redis'].filter((name) => name !== engine);
       const expected = [
         'conductor-ui',
@@ -95,7 +96,7 @@ describe('what can reach what', () => {
     },
   );
 
-  it('nothing but load balancer and routers is on the network whose addresses the routers believe', () => {
+  it('only load balancer and routers are on the network whose addresses the routers trust', () => {
     const on = services.map(([name]) => name).filter((name) => networksOf(name).includes('front'));
     expect(on.sort()).toEqual(['load-balancer', 'router-a', 'router-b']);
     const { subnet } = compose.networks['front']?.ipam?.config?.[0] ?? {};
@@ -143,7 +144,7 @@ describe('versions', () => {
       expect(compose.services[engine]?.image).toBe(`\${CONDUCTOR_IMAGE:-${engineRelease.image}}`);
   });
 
-  it('Keycloak is the one of the opt-in suite', () => {
+  it('Keycloak has the version of the opt-in suite', () => {
     const image = `quay.io/keycloak/keycloak:${keycloakRelease.version}`;
     expect(compose.services['keycloak']?.build?.args).toEqual({ KEYCLOAK_IMAGE: `\${KEYCLOAK_IMAGE:-${image}}` });
     expect(textOf('deploy/keycloak/Dockerfile')).toContain(`ARG KEYCLOAK_IMAGE=${image}\n`);
@@ -158,7 +159,7 @@ describe('versions', () => {
   });
 });
 
-/** `docker compose` needs no daemon to read a file. */
+/** `docker compose config` needs no daemon. */
 describe('docker compose config', requires('compose'), () => {
   const rootDir = fileURLToPath(new URL('../..', import.meta.url));
   const { PATH, HOME, DOCKER_CONFIG = '' } = process.env;

@@ -1,4 +1,4 @@
-// One instance of the production-like set under a random name, on free ports, with random secrets.
+// An instance of the production-like set under a random name, on free ports, with random secrets.
 
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -12,7 +12,10 @@ import { composeVariables } from './deployment-files.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Starts nothing yet. Images and everything else that is optional come from this process's own environment. */
+/**
+ * Creates the project without starting it. Images and other optional settings come from the environment of this
+ * process.
+ */
 export async function createComposeProject() {
   const name = `service-router-${crypto.randomUUID().slice(0, 8)}`;
   const folder = mkdtempSync(join(tmpdir(), 'service-router-compose-'));
@@ -34,7 +37,7 @@ export async function createComposeProject() {
     CONDUCTOR_UI_PORT: ui,
     KEYCLOAK_PORT: keycloak,
     GRAFANA_PORT: grafana,
-    // Not that of a set that runs here already.
+    // Differs from the network of a set that already runs here.
     FRONT_NETWORK: `10.${randomInt(200, 250)}.${randomInt(250)}.0/24`,
     KEYCLOAK_URL: `http://127.0.0.1:${keycloak}`,
   };

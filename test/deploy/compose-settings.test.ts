@@ -1,4 +1,5 @@
-// Everything that docker-compose.yml names exists: keys of the configuration, services and their ports, files, programs.
+// Tests that everything that docker-compose.yml names exists: configuration keys, services and their ports, files,
+// programs.
 
 import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +11,7 @@ import { compose, networksOf, type Service, textOf } from './deployment-files.ts
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 const services = Object.entries(compose.services);
 
-/** What compose makes of `${…}` when every secret is set and nothing optional is. */
+/** Resolves `${…}` as compose does when every secret is set and every optional variable is not. */
 function resolved(value: string): string {
   const text = value.replace(
     /(?<!\$)\$\{(\w+)(?::([?+-])([^{}]*))?\}/g,
@@ -20,7 +21,7 @@ function resolved(value: string): string {
       return name.endsWith('_FILE') ? 'deploy/demo.properties' : `a-long-secret-of-${name.toLowerCase()}`;
     },
   );
-  // A default may have a variable of its own.
+  // A default may itself contain a variable.
   return text === value ? text : resolved(text);
 }
 const environmentOf = ({ environment = {} }: Service) =>
@@ -36,7 +37,7 @@ describe('the product’s services', () => {
       expect(
         Object.keys(env).filter((variable) => variable !== 'CONFIG_URL' && keyOfVariable(variable) === undefined),
       ).toEqual([]);
-      // The file that is mounted, by its path here.
+      // CONFIG_URL names the mounted file by its path in the repository.
       const { config } = await loadConfig({
         env: { ...env, NODE_ENV: 'production', CONFIG_URL: `file://${rootDir}deploy/demo.properties` },
       });
@@ -55,7 +56,7 @@ describe('the product’s services', () => {
     expect(listed).toEqual(expect.arrayContaining(asked));
   });
 
-  it('the stop of each leaves time for its drain', async () => {
+  it('the stop timeout of each service leaves time for its drain', async () => {
     for (const [name, service] of ofProduct) {
       const { config } = await loadConfig({ env: { ...environmentOf(service), CONFIG_URL: '' } });
       const grace = Number.parseInt((service as { stop_grace_period?: string }).stop_grace_period ?? '10', 10) * 1_000;
@@ -66,7 +67,7 @@ describe('the product’s services', () => {
   });
 });
 
-/** Ports that each service opens to others, by what its own files and the configuration say. */
+/** Ports that each service opens to other services, from its own files and the configuration. */
 const { config: defaults } = await loadConfig({ env: {} });
 const ports: Record<string, number[]> = {
   postgres: [5432],
@@ -83,7 +84,7 @@ const ports: Record<string, number[]> = {
   prometheus: [9090],
   'back-ends': [8084],
 };
-/** Names on networks: services and their aliases. */
+/** Networks by host name: services and their aliases. */
 const hosts = new Map<string, Set<string>>();
 for (const [name, { networks = [] }] of services) {
   for (const network of networksOf(name)) {
@@ -92,7 +93,7 @@ for (const [name, { networks = [] }] of services) {
   }
 }
 
-/** `host:port` pairs in addresses of other services. */
+/** Returns the pairs of host and port in the addresses of other services. */
 const addressesIn = (text: string) =>
   [...text.matchAll(/(?:\/\/|@)([a-z][\w-]*):(\d+)/g)].map(([, host = '', port]) => [host, Number(port)] as const);
 
@@ -148,7 +149,7 @@ describe('files', () => {
     expect(mounted).toContain(name);
   });
 
-  it('every mount has its file, and what is asked for is where it is mounted', () => {
+  it('the file of every mount exists, and every configured path is mounted', () => {
     for (const [name, service] of services) {
       const { configs = [], command = [] } = service;
       for (const { source } of configs) expect(Object.keys(compose.configs)).toContain(source);
@@ -192,14 +193,14 @@ describe('files', () => {
     }
   });
 
-  it('both servers of the engine take the lock of their database', () => {
+  it('both servers of the engine use the lock in their database', () => {
     expect(textOf('lib/conductor/server/cluster.properties')).toMatch(
       /^conductor\.workflow-execution-lock\.type=postgres$/m,
     );
     for (const engine of ['conductor-a', 'conductor-b']) {
       const locations =
         [compose.services[engine]?.command].flat().find((part) => part?.includes('additional-location')) ?? '';
-      // The later file wins.
+      // The file that is named last takes precedence.
       expect(locations).toMatch(/postgresql\.properties,file:\/etc\/conductor\/cluster\.properties$/);
     }
   });
@@ -207,12 +208,12 @@ describe('files', () => {
 
 describe('health checks', () => {
   it.each(services.filter(([, { healthcheck }]) => healthcheck?.test !== undefined))(
-    '%s: asks itself, or says whom',
+    '%s: checks itself, or a service that it names',
     (name, { healthcheck }) => {
       const test = healthcheck?.test?.join(' ') ?? '';
       const asked = [...test.matchAll(/http:\/\/([\w.-]+):/g)].map(([, host]) => host);
       expect(asked.filter((host) => host !== '127.0.0.1')).toEqual(name.startsWith('workers') ? ['load-balancer'] : []);
-      // A check of curl or wget that takes any response for health says nothing.
+      // Without -f, curl accepts any response, and the check would be meaningless.
       if (test.includes('curl')) expect(test).toMatch(/curl -f/);
       const [, script] = /node,? ([\w/.-]+\.mjs)/.exec(test) ?? [];
       if (script !== undefined) expect(existsSync(`${rootDir}${script}`)).toBe(true);

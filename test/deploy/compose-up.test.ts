@@ -1,4 +1,5 @@
-// The production-like set in real containers: opt-in, as it needs Docker and images (docs/how-to/deploy-compose.md).
+// Tests of the production-like set in real containers: opt-in, because they need Docker and images
+// (docs/how-to/deploy-compose.md).
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type RouterAnswer } from '../stack/client.ts';
@@ -7,7 +8,7 @@ import { type ComposeProject, createComposeProject } from './compose-project.ts'
 import { composeVariables } from './deployment-files.ts';
 import { requires } from '../run/requirements.ts';
 
-/** With a version given, its images are used as they are; else they are built. */
+/** Builds the images unless SERVICE_ROUTER_VERSION names a version, whose images are used. */
 const build = process.env['SERVICE_ROUTER_VERSION'] === undefined ? ['--build'] : ['--no-build'];
 const minutes = 60_000;
 
@@ -15,7 +16,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   let project: ComposeProject;
 
   beforeAll(async () => {
-    // A reader of the result must know what ran.
+    // The result is meaningful only with the versions that ran.
     for (const name of composeVariables().keys())
       if (/_IMAGE$|_VERSION$/.test(name)) console.log(`${name}: ${process.env[name] ?? 'as in docker-compose.yml'}`);
     project = await createComposeProject();
@@ -23,7 +24,10 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   }, 20 * minutes);
   afterAll(() => project?.remove(), 3 * minutes);
 
-  /** Waits until every container is healthy, then until the router is ready: then workers of every task type poll. */
+  /**
+   * Waits until every container is healthy, then until the router is ready, which means that workers of every task type
+   * poll.
+   */
   async function bringUp(): Promise<void> {
     try {
       await project.run('up', '--detach', '--wait', '--quiet-pull', ...build);
@@ -100,7 +104,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
         'the other college to have the cccid',
         async () =>
           (await callAs('demo', '/adaptor/002/mock/colleges/002/persons/B00417733')).json()['cccid'] === cccid,
-        // The engine subscribes to the queue of a new handler within a minute.
+        // The engine may take a minute to subscribe to the queue of a new handler.
         { timeoutMs: 2 * minutes, everyMs: 1_000 },
       );
     },

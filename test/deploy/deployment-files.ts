@@ -1,4 +1,4 @@
-// The files of the production-like set as data.
+// The parsed files of the production-like set.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse } from 'yaml';
 
-/** The part of a compose service that the tests look at. */
+/** The part of a compose service that the tests check. */
 export interface Service {
   image?: string;
   build?: { context: string; target?: string; args?: Record<string, string> };
@@ -43,15 +43,18 @@ export interface RealmClient {
   [setting: string]: unknown;
 }
 
-/** Text of a file by its path below the root. */
+/** Returns the text of a file by its path below the root. */
 export function textOf(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
 }
 
-/** A path as compose reads it when nothing optional is set. */
+/** Returns a path as compose reads it when no optional variable is set. */
 const byDefault = (path: string) => path.replaceAll(/\$\{\w+:\+[^}]*\}/g, '');
 
-/** The compose file, with what it includes and the variables of environment files where nothing optional is set. */
+/**
+ * The compose file with its included files and the variables of its environment files, when no optional variable is
+ * set.
+ */
 export const compose = readCompose();
 
 function readCompose(): ComposeFile {
@@ -73,7 +76,7 @@ function includedFiles({ include = [] }: ComposeFile): string[] {
   return include.map(byDefault);
 }
 
-/** Names of the networks a service is on: it lists them, or gives them aliases. */
+/** Returns the names of a service's networks, which it has as a list, or as a map with aliases. */
 export function networksOf(name: string): string[] {
   const networks = compose.services[name]?.networks ?? [];
   return Array.isArray(networks) ? networks : Object.keys(networks);
@@ -84,7 +87,10 @@ export const realm = JSON.parse(textOf('deploy/keycloak/service-router-realm.jso
   clientScopes: { name: string; attributes: Record<string, string> }[];
 };
 
-/** Variables that the compose file takes from its environment; `required` ones stop it when they are not set. */
+/**
+ * Returns the variables that the compose file takes from the environment. It cannot be used while a `required` one is
+ * not set.
+ */
 export function composeVariables(): Map<string, { required: boolean }> {
   const variables = new Map<string, { required: boolean }>();
   const texts = ['docker-compose.yml', ...includedFiles(compose)].map(textOf).join('\n');

@@ -1,4 +1,5 @@
-// The load balancer of deploy/ as a real process: its own file, with other addresses in it.
+// Runs the load balancer of deploy/ as a real process, with its own configuration file in which only addresses are
+// replaced.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,13 +9,16 @@ import { pathOf } from '../run/requirements.ts';
 import { serverProcess } from '../stack/server-process.ts';
 import { textOf } from './deployment-files.ts';
 
-/** Where one router listens, on 127.0.0.1. */
+/** The ports of one router on 127.0.0.1. */
 export interface RouterPorts {
   readonly port: number;
   readonly opsPort: number;
 }
 
-/** The file with other addresses; throws when one of them is not in it any more. */
+/**
+ * Returns the configuration file with other addresses; throws when the file no longer contains one of the original
+ * ones.
+ */
 function withAddresses(addresses: readonly (readonly [from: string, to: string])[]): string {
   return addresses.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`haproxy.cfg does not say "${from}"`);
@@ -22,7 +26,7 @@ function withAddresses(addresses: readonly (readonly [from: string, to: string])
   }, textOf('deploy/load-balancer/haproxy.cfg'));
 }
 
-/** Starts it in front of two routers and waits until its own port answers. */
+/** Starts the load balancer in front of two routers and waits until its operations port responds. */
 export async function startLoadBalancer(
   routers: readonly [RouterPorts, RouterPorts],
   env: Record<string, string> = {},
@@ -36,7 +40,7 @@ export async function startLoadBalancer(
     ['bind :8083', `bind 127.0.0.1:${identityPort}`],
     ['bind :8404', `bind 127.0.0.1:${operationsPort}`],
     ['/etc/haproxy/tls.pem', join(folder, 'tls.pem')],
-    // Docker's names.
+    // Options for names of Docker's DNS.
     [' resolvers containers init-addr none resolve-prefer ipv4', ''],
     ['server router-a front-router-a:8080', `server router-a 127.0.0.1:${a.port} port ${a.opsPort}`],
     ['server router-b front-router-b:8080', `server router-b 127.0.0.1:${b.port} port ${b.opsPort}`],
@@ -60,13 +64,13 @@ export async function startLoadBalancer(
   });
   await server.start();
   return {
-    /** For clients. */
+    /** Base URL for clients. */
     url: `http://127.0.0.1:${port}`,
-    /** Health and metrics. */
+    /** Base URL of health and metrics. */
     operationsUrl,
-    /** What it has logged. */
+    /** Returns the log so far. */
     output: () => readFileSync(logFile, 'utf8'),
-    /** Names of the routers that get requests. */
+    /** Returns the names of the routers that receive requests. */
     async serving() {
       const up = (await metrics()).matchAll(
         /^haproxy_server_status\{proxy="routers",server="([\w-]+)",state="UP"\} 1$/gm,

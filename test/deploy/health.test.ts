@@ -37,7 +37,7 @@ it('ready and 503 → exit code 1, with the reasons', async () => {
   expect(await ask(['ready'], port)).toEqual({ code: 1, printed: '{"asked":"/health/ready"}\n' });
 });
 
-it('another router by its address → that one is asked', async () => {
+it('the address of another router → checks that router', async () => {
   expect((await ask(['live', `http://127.0.0.1:${port}`], 1)).code).toBe(0);
 });
 

@@ -1,4 +1,4 @@
-// The image holds everything that the product's programs import, and they import nothing that it lacks.
+// Tests of the image: it contains every file and package that the product's programs import.
 
 import { globSync } from 'node:fs';
 import { dirname, join, matchesGlob, normalize } from 'node:path';
@@ -13,7 +13,10 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 const dockerfile = textOf('Dockerfile');
 const stage = (name: string) => dockerfile.split(/^FROM /m).find((text) => text.includes(` AS ${name}\n`)) ?? '';
 
-/** Whether the builder never sees a file: the last pattern that fits it or one of its folders decides. */
+/**
+ * Returns true when .dockerignore excludes a file: the last pattern that matches the file or one of its folders
+ * decides.
+ */
 function isIgnored(file: string): boolean {
   const segments = file.split('/');
   const paths = segments.map((_segment, depth) => segments.slice(0, depth + 1).join('/'));
@@ -21,7 +24,9 @@ function isIgnored(file: string): boolean {
   return fitting !== undefined && !fitting.startsWith('!');
 }
 
-/** Every file of ours that some files import, themselves included, and every package. */
+/**
+ * Returns the entries with all the product's files that they import, directly or indirectly, and all imported packages.
+ */
 function closureOf(entries: readonly string[]): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>();
   const packages = new Set<string>();
@@ -67,7 +72,7 @@ describe('the image', () => {
     expect([...closure.packages].filter((name) => dependencies[name] === undefined)).toEqual([]);
   });
 
-  it('what is compiled beforehand is all that the programs import', () => {
+  it('the image precompiles everything that the programs import', () => {
     const named = [...textOf('deploy/image/compile.mjs').matchAll(/^ {2}'([\w/.-]+\.ts)',$/gm)].map(
       ([, file = '']) => file,
     );
@@ -130,7 +135,7 @@ describe('the image', () => {
     const install = stage('dependencies');
     expect(install.indexOf('COPY gateway/overrides')).toBeLessThan(install.indexOf('npm ci'));
     expect(install).toContain('npm ci --omit=dev --omit=optional --ignore-scripts');
-    // The last one counts.
+    // The last USER instruction counts.
     expect(
       stage('product')
         .match(/^USER .+$/gm)

@@ -1,4 +1,5 @@
-// Tests of the load balancer's configuration on a real HAProxy: routers that are unavailable, slow, draining or break connections.
+// Tests of the load balancer's configuration on a real HAProxy: routers that are unavailable, slow, draining or break
+// connections.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -15,14 +16,14 @@ const file = textOf('deploy/load-balancer/haproxy.cfg');
 const setting = (name: string) => new RegExp(`^ *${name} +(.+)$`, 'm').exec(file)?.[1];
 const { config } = await loadConfig({ env: {} });
 
-/** `75s` in milliseconds. */
+/** Returns a time such as `75s` in milliseconds. */
 function millisecondsOf(name: string): number {
   const [, number, unit] = /^(\d+)(ms|s)$/.exec(setting(name) ?? '') ?? [];
   return Number(number) * (unit === 's' ? 1_000 : 1);
 }
 
 describe('haproxy.cfg', () => {
-  it('nothing is sent twice but what could not be sent at all', () => {
+  it('only requests that could not be sent at all are sent again', () => {
     expect([...file.matchAll(/^ *retry-on (.+)$/gm)].map(([, when]) => when)).toEqual(['conn-failure']);
     expect(file).not.toMatch(/disable-l7-retry|all-retryable-errors|on-marked-down shutdown/);
   });
@@ -61,7 +62,7 @@ describe('haproxy.cfg', () => {
   it('a router that stops is noticed before it refuses anything', () => {
     const delay = Number(compose.services['router-a']?.environment?.['ROUTER_SHUTDOWNDELAYMS']);
     const [, inter, fall] = /inter (\d+)s fall (\d+)/.exec(file) ?? [];
-    // One look that has just begun, and the time it may take.
+    // One interval more: a check may just have begun when the router stops.
     expect(delay).toBeGreaterThan(Number(inter) * 1_000 * (Number(fall) + 1));
   });
 });
@@ -141,7 +142,8 @@ describe('haproxy with that file', requires('haproxy'), () => {
   const breakOff = (request: IncomingMessage) => void request.resume().on('end', () => request.socket.destroy());
 
   it.each(['PATCH', 'POST', 'PUT', 'DELETE', 'GET'])('%s that a router breaks off → 502, sent once', async (method) => {
-    // Not the first on its connection, where HAProxy by itself would only hang up.
+    // The tested request must not be the first one on its connection: for that, HAProxy itself would only close the
+    // connection.
     await (await fetch(balancer.url)).text();
     a.got.length = b.got.length = 0;
     a.answer = b.answer = breakOff;
@@ -178,7 +180,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('last');
   });
 
-  it('a router that is not ready any more → its request in flight is answered, new ones go to the other', async () => {
+  it('a router that is no longer ready → its request in flight gets a response, new ones go elsewhere', async () => {
     let finish = () => undefined as void;
     a.answer = b.answer = (_request, response) => void (finish = () => void response.end('finished'));
     const waiting = fetch(balancer.url);
@@ -194,7 +196,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(await (await waiting).text()).toBe('finished');
   });
 
-  it('none is ready → those that live tell the client themselves; none lives → 503, and the balancer is unwell', async () => {
+  it('no router is ready → live routers respond; none is live → 503, and the balancer is not ready', async () => {
     a.ready = b.ready = false;
     await serving([]);
     a.answer = b.answer = (_request, response) => void response.writeHead(503).end('mine');
@@ -209,8 +211,8 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(await answer.json()).toMatchObject({ detail: 'No router can be reached: nothing was started.' });
   });
 
-  // Last: one of them does not come back.
-  it('a router that takes no connections → the same request goes to the other, which gets it once', async () => {
+  // The last test, because router a does not come back.
+  it('a router that refuses connections → the same request goes once to the other router', async () => {
     await a.refuseConnections();
     b.answer = (request, response) => void text(request).then((body) => response.end(body));
     for (let turn = 0; turn < 6; turn += 1) {

@@ -1,4 +1,5 @@
-// The dashboard and the alert rules name only metrics and labels that a router has; every alert has its runbook.
+// Tests of monitoring: dashboard and alert rules name only metrics and labels that a router has, and every alert has a
+// runbook.
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -33,18 +34,18 @@ const { groups } = parse(textOf('deploy/prometheus/alerts.yml')) as { groups: { 
 const rules = groups.flatMap((group) => group.rules);
 const page = readPage('docs/how-to/alerts.md');
 
-/** Set by the scrape, not by the router. */
+/** Labels that Prometheus adds to every series that it scrapes. */
 const scrapeLabels = ['job', 'instance'];
 
 let metrics: RouterMetric[];
 let known: Map<string, ReadonlySet<string>>;
 beforeAll(async () => {
   metrics = await readRouterMetrics();
-  // What Prometheus itself knows of each scrape.
+  // Prometheus itself adds the series `up` for each scrape.
   known = new Map([...seriesOf(metrics), ['up', new Set<string>()]]);
 });
 
-/** The labels of every series by its name, as Prometheus stores them. */
+/** Returns the labels of every series by its name, as Prometheus stores them. */
 function seriesOf(metrics: readonly RouterMetric[]): Map<string, ReadonlySet<string>> {
   return new Map(
     metrics.flatMap(({ name, type, labels }) =>
@@ -59,7 +60,7 @@ function seriesOf(metrics: readonly RouterMetric[]): Map<string, ReadonlySet<str
   );
 }
 
-/** Returns the metrics and labels of an expression that no program has. */
+/** Returns the metrics and labels in an expression that no program exports. */
 function unknownIn(expression: string): string[] {
   const { series, grouping } = namedIn(expression);
   const all = new Set(scrapeLabels);
@@ -77,11 +78,11 @@ function unknownIn(expression: string): string[] {
   return [...unknown, ...grouping.filter((label) => !all.has(label))];
 }
 
-/** Grafana replaces these before Prometheus sees the expression. */
+/** Replaces variables as Grafana does before it sends an expression to Prometheus. */
 const withoutVariables = (expression: string) =>
   expression.replaceAll('$__rate_interval', '1m').replace(/\$\{?(\w+)\}?/g, 'x');
 
-describe('what the test itself finds', () => {
+describe('the check of expressions', () => {
   it.each([
     ['sum by (route) (rate(router_http_requests_total{status="200"}[5m]))', []],
     ['router_no_such_metric', ['router_no_such_metric']],
@@ -109,7 +110,7 @@ describe('the dashboard', () => {
     },
   );
 
-  it('every legend names a label that its expression leaves', () => {
+  it('every legend names a label that the result of its expression has', () => {
     for (const { targets = [] } of panels) {
       for (const { expr, legendFormat } of targets) {
         const kept = [...namedIn(withoutVariables(expr)).grouping, ...scrapeLabels];
@@ -142,7 +143,7 @@ describe('the dashboard', () => {
     expect(Math.max(...dashboard.panels.map(({ gridPos: { x, w } }) => x + w))).toBeLessThanOrEqual(24);
   });
 
-  it('shows every metric of the router but those that say the same as another', () => {
+  it('shows every metric of the router except redundant ones', () => {
     const shown = new Set(
       panels.flatMap(({ targets = [] }) =>
         targets.flatMap(({ expr }) => namedIn(withoutVariables(expr)).series.map(({ metric }) => metric)),
@@ -150,7 +151,7 @@ describe('the dashboard', () => {
     );
     const own = metrics.filter(({ name }) => name.startsWith('router_'));
     const hidden = own.filter(({ name, type }) => !shown.has(type === 'histogram' ? `${name}_bucket` : name));
-    // The calls have a histogram, the states of breakers a gauge.
+    // Both are covered otherwise: calls by a histogram, breaker states by a gauge.
     expect(hidden.map(({ name }) => name).toSorted()).toEqual([
       'router_breaker_transitions_total',
       'router_engine_calls_total',

@@ -1,4 +1,4 @@
-// Prometheus as a real process with the files of deploy/: only its targets have other addresses.
+// Runs Prometheus as a real process with the files of deploy/, in which only the addresses of targets are replaced.
 
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { serverProcess } from '../stack/server-process.ts';
 import { textOf } from './deployment-files.ts';
 
 /**
- * Starts it and waits until it is ready.
+ * Starts Prometheus and waits until it is ready.
  * @param targets `host:port` in place of each target of the file, such as `router-a:8081`
  */
 export async function startPrometheus(targets: Readonly<Record<string, string>>) {
@@ -20,7 +20,7 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>)
     if (!text.includes(`'${name}'`)) throw new Error(`prometheus.yml has no target ${name}`);
     text = text.replace(name, instead);
   }
-  // A quarter of a minute between two looks would be all that a test waits for.
+  // Tests would spend most of their time waiting for intervals of 15 s.
   writeFileSync(join(folder, 'prometheus.yml'), text.replaceAll('_interval: 15s', '_interval: 1s'));
   copyFileSync(
     fileURLToPath(new URL('../../deploy/prometheus/alerts.yml', import.meta.url)),
@@ -40,7 +40,10 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>)
   });
   await server.start();
   return {
-    /** Returns `data` of a response of its HTTP API. @throws Error with its message when it rejects the request */
+    /**
+     * Returns `data` of a response of the HTTP API.
+     * @throws Error with the API's message when it rejects the request
+     */
     async ask<T>(path: string) {
       const answer = (await (await fetch(`http://${address}/api/v1/${path}`)).json()) as { data: T; error?: string };
       if (answer.error !== undefined) throw new Error(`${path}: ${answer.error}`);

@@ -1,4 +1,4 @@
-// Which metrics and labels a PromQL expression names, by Prometheus' own grammar.
+// Finds the metrics and labels that a PromQL expression names, by Prometheus' own grammar.
 
 import { parser } from '@prometheus-io/lezer-promql';
 
@@ -9,11 +9,11 @@ export interface NamedSeries {
 
 export interface NamedInQuery {
   readonly series: readonly NamedSeries[];
-  /** Labels of `by`, `without`, `on` and the like: those of any series of the expression. */
+  /** Labels of `by`, `without`, `on` and the like, which may belong to any series of the expression. */
   readonly grouping: readonly string[];
 }
 
-/** @throws Error when it is no PromQL */
+/** @throws Error when the expression is not valid PromQL */
 export function namedIn(expression: string): NamedInQuery {
   const series: { metric: string; labels: string[] }[] = [];
   const grouping: string[] = [];

@@ -1,4 +1,4 @@
-// The realm that Keycloak imports: the clients the product needs, without a secret in the file.
+// Tests of the realm that Keycloak imports: it has the clients that the product needs, and no secret is in the file.
 
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';

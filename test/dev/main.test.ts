@@ -81,7 +81,7 @@ describe('npm start', () => {
     expect(await start({})).toEqual({ code: 1, printed });
   });
 
-  it('closes a state directory to others that an earlier start left open, and nothing else in it', async () => {
+  it('restricts a state directory that an earlier start left open to others, but no other files in it', async () => {
     const modes = (...names: string[]) =>
       names.map((name) => (statSync(join(stateDir, name)).mode & 0o777).toString(8)).join(' ');
     for (const folder of ['logs', 'engine', 'mine']) mkdirSync(join(stateDir, folder));
@@ -117,7 +117,7 @@ describe('npm start', () => {
   });
 
   it('prints addresses and clients before it is ready, names what is missing, and what it waits for when it stops', async () => {
-    // A healthy engine without definitions, which takes those that are registered.
+    // A healthy engine without definitions, which accepts every registration.
     const engine = createHttpServer(({ url, method }, response) =>
       response.writeHead(url === '/health' || method !== 'GET' ? 200 : 404).end('{"healthy":true}'),
     ).listen(0, '127.0.0.1');
@@ -125,7 +125,7 @@ describe('npm start', () => {
     const { port } = engine.address() as AddressInfo;
     const { child, output, ended } = launch({
       CONDUCTOR_URL: `http://127.0.0.1:${port}`,
-      // The worker of every other task type is one that runs elsewhere.
+      // The workers of all other task types run elsewhere.
       WORKERS_TASKTYPES: 'college-adaptor_intake',
     });
     await pollUntil('what is missing', () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed), {
@@ -145,7 +145,7 @@ describe('npm start', () => {
     engine.close();
   }, 60_000);
 
-  it('with an engine given that does not respond says so', async () => {
+  it('reports a given engine that does not respond', async () => {
     const { code, printed } = await start({ CONDUCTOR_URL: 'http://127.0.0.1:1' });
     expect({ code, printed }).toEqual({
       code: 1,

@@ -1,4 +1,4 @@
-// The steps of docs/how-to/add-a-route.md pass the product's own checks.
+// Tests that the steps of docs/how-to/add-a-route.md pass the product's own checks.
 
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -10,7 +10,10 @@ import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/
 import { codeBlocksOf, readPage, sectionOf } from './pages.ts';
 
 const page = readPage('docs/how-to/add-a-route.md');
-/** With other names, so that the tests also pass in a checkout in which the page was followed. */
+/**
+ * Returns the blocks of a section with other names, so that the tests also pass in a checkout with the routes of the
+ * page.
+ */
 const blocksOf = (heading: string) =>
   codeBlocksOf(sectionOf(page, heading)).map(({ text }) =>
     text.replaceAll('catalog', 'example').replaceAll('orders', 'samples'),
@@ -22,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => copy.dispose());
 
-/** Runs the first command of a section, as a shell would. */
+/** Runs the first command of a section as a shell would. */
 function runFirst(heading: string) {
   const [command = ''] = blocksOf(heading);
   const [, args = ''] = /^npm run -s router -- (.+)\n$/.exec(command) ?? [];
@@ -33,7 +36,7 @@ it('add-a-route.md: the command prints what the page shows, and writes the pipel
   copy.write('.git', '');
   const { stdout, stderr } = await runFirst('A plain back end');
   expect(stderr).toBe('');
-  // The page shows what it prints in the gateway's own folder.
+  // The page shows the output of a command that runs in the gateway's own folder.
   const folder = relative('.', copy.dir);
   const there = stdout.replace(`-C ${folder} `, '').replaceAll(`${folder}/`, '');
   expect(there).toBe(blocksOf('A plain back end')[1]);

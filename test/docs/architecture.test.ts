@@ -1,4 +1,4 @@
-// docs/explanation/architecture.md: every path that it names exists, and every top-level folder is described.
+// Tests of docs/explanation/architecture.md: every path that it names exists, and it describes every top-level folder.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// lib/envelope/ produces the results of every example in docs/reference/envelope.md.
+// Tests that lib/envelope/ produces the results of every example in docs/reference/envelope.md.
 
 import { describe, expect, it } from 'vitest';
 import { decodeBody, encodeBody } from '#lib/envelope/body.ts';
@@ -16,7 +16,7 @@ const jsonOf = (section: Page) => {
   return JSON.parse(block?.text ?? '') as unknown;
 };
 
-/** The request of the page's first example, as a server reads it. */
+/** Returns the request of the page's first example, as a server reads it. */
 function exampleRequest() {
   const { text } = codeBlocksOf(page).find(({ language }) => language === 'http')!;
   const [head = '', body = ''] = text.trimEnd().split('\n\n');

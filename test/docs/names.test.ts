@@ -1,4 +1,5 @@
-// Everything that the pages name exists: links, scripts, environment variables, dependencies, task types; examples parse.
+// Tests that everything that the pages name exists: links, scripts, environment variables, dependencies, task types;
+// and that examples parse.
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
@@ -15,7 +16,7 @@ const packageJson = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8
   Record<string, string>
 >;
 
-/** The text of everything that is not documentation. */
+/** Returns the text of all files that match the patterns, except documentation. */
 function readSources(patterns: string[]): string {
   const exclude = (name: string) => ['node_modules', '.run', '.git', 'docs'].includes(name);
   return globSync(patterns, { cwd: rootDir, exclude })
@@ -23,7 +24,10 @@ function readSources(patterns: string[]): string {
     .join('\n');
 }
 
-/** Whether a file exists, and the heading of the anchor in it. @param link path below the root, with or without an anchor */
+/**
+ * Returns true when the file of a link exists and has the heading of its anchor.
+ * @param link path below the root, with or without an anchor
+ */
 function leadsSomewhere(link: string): boolean {
   const [file = '', anchor] = link.split('#');
   if (!existsSync(join(rootDir, file))) return false;
@@ -92,7 +96,7 @@ it('0019-dependencies.md: one line for each dependency, and no other', () => {
 
 it('workers.md: every task type of the product, and no other', () => {
   const documented = rowsOf(sectionOf(readPage('docs/reference/workers.md'), 'Task types')).map(([name]) => name);
-  // Plain back ends that somebody has added need no row.
+  // Plain back ends that a gateway adds need no row.
   const backEnds = ['lms-dw', 'movies'].map(taskTypeOfBackEnd);
   expect(documented.toSorted()).toEqual([...Object.keys(workers), ...backEnds].toSorted());
 });

@@ -1,4 +1,4 @@
-// docs/reference/package.md names what the three exports of the package have, and nothing else.
+// Tests that docs/reference/package.md names all that the three entry points of the package export, and nothing else.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const modules = {
   'service-router/testing': 'dev/testing/index.ts',
 };
 
-/** Names that a module exports, types and those of `export *` included. */
+/** Returns the names that a module exports, including types and names from `export *`. */
 function exportsOf(file: string): string[] {
   const path = join(rootDir, file);
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest);

@@ -1,4 +1,4 @@
-// The documentation as tests read it: pages, their tables, code blocks, links and headings.
+// Reads the documentation for tests: pages, their tables, code blocks, links and headings.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,9 +15,9 @@ export interface Page {
 
 /** A fenced block. */
 export interface CodeBlock {
-  /** The word behind the fence; empty when there is none. */
+  /** The word after the opening fence; empty when there is none. */
   readonly language: string;
-  /** Without the indentation of the fence. */
+  /** Text of the block, without the indentation of the fence. */
   readonly text: string;
   /** Line of the fence in its page, from 1. */
   readonly line: number;
@@ -27,18 +27,18 @@ export interface CodeBlock {
 
 const foreign = ['node_modules', '.run', '.git', 'dist'];
 
-/** One page. @param file path below the root */
+/** Reads one page. @param file path below the root */
 export function readPage(file: string): Page {
   return { file, text: readFileSync(join(rootDir, file), 'utf8') };
 }
 
-/** Every Markdown page of the project. */
+/** Returns every Markdown page of the project. */
 export function readPages(): Page[] {
   const exclude = (name: string) => foreign.includes(name);
   return globSync('**/*.md', { cwd: rootDir, exclude }).sort().map(readPage);
 }
 
-/** Returns the fenced blocks of a page, those inside lists too. */
+/** Returns the fenced blocks of a page, including those inside lists. */
 export function codeBlocksOf({ text }: Page): CodeBlock[] {
   const fence = /((?:^ *<!--(?:(?!-->).)*-->\n\s*?)*)^( *)```(\w*)\n(.*?)^\2```$/gms;
   return [...text.matchAll(fence)].map(({ index, 1: above = '', 2: indentation, 3: language = '', 4: block = '' }) => ({
@@ -49,7 +49,10 @@ export function codeBlocksOf({ text }: Page): CodeBlock[] {
   }));
 }
 
-/** The part of a page below a heading, up to the next heading of any level. @throws Error when there is none */
+/**
+ * Returns the part of a page below a heading, up to the next heading of any level.
+ * @throws Error when the page lacks the heading
+ */
 export function sectionOf({ file, text }: Page, heading: string): Page {
   const lines = text.split('\n');
   const start = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === heading);
@@ -59,7 +62,7 @@ export function sectionOf({ file, text }: Page, heading: string): Page {
   return { file, text: rest.slice(0, end === -1 ? rest.length : end).join('\n') };
 }
 
-/** The rows of every table of a page, heads left out; a cell loses the backquotes around it. */
+/** Returns the rows of every table of a page, without the heads and without backquotes around cells. */
 export function rowsOf({ text }: Page): string[][] {
   const tables = text.match(/(?:^\|.*\|$\n?)+/gm) ?? [];
   return tables.flatMap((table) =>
@@ -76,7 +79,7 @@ export function rowsOf({ text }: Page): string[][] {
   );
 }
 
-/** Targets of the links that do not leave the project. */
+/** Returns the targets of links within the project. */
 export function relativeLinksOf({ text }: Page): string[] {
   const prose = text.replace(/^```.*?^```$/gms, '');
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
@@ -84,7 +87,7 @@ export function relativeLinksOf({ text }: Page): string[] {
     .filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** The anchors of a page's headings. */
+/** Returns the anchors of a page's headings. */
 export function anchorsOf({ text }: Page): string[] {
   const headings = text.replace(/^```.*?^```$/gms, '').match(/^#+ .*$/gm) ?? [];
   return headings.map((heading) =>

@@ -1,4 +1,4 @@
-// The generated parts of the pages are up to date; `npm run docs:reference` writes them.
+// Tests that the generated parts of the pages are up to date; `npm run docs:reference` writes them.
 
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';

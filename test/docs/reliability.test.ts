@@ -1,4 +1,4 @@
-// docs/explanation/reliability.md shows all stored results of `npm run faults`.
+// Tests that docs/explanation/reliability.md shows all stored results of `npm run faults`.
 
 import { expect, it } from 'vitest';
 import { reportOf } from '../faults/report.ts';

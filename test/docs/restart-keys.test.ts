@@ -1,4 +1,4 @@
-// docs/how-to/change-configuration-without-a-restart.md lists the keys that need a restart, all of them and no other.
+// Tests that docs/how-to/change-configuration-without-a-restart.md lists exactly the keys that need a restart.
 
 import { expect, it } from 'vitest';
 import { restartKeys } from '#lib/config/restart-keys.ts';

@@ -1,4 +1,5 @@
-// docs/how-to/run-without-containers.md: its settings are accepted by the production profile, its files and versions exist.
+// Tests of docs/how-to/run-without-containers.md: the production profile accepts its settings, and its files and
+// versions exist.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

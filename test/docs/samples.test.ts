@@ -1,4 +1,5 @@
-// Every fenced block of README, tutorials and how-tos is run, compared or checked by a test, or says why not.
+// Tests that every fenced block of README, tutorials and how-tos is run, compared or checked by a test, or says why
+// not.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +28,7 @@ const settings = (language: string) =>
     .filter((sample) => sample.language === language && sample.role === 'settings' && !isMarked(sample))
     .map((sample) => [`${sample.page}:${sample.line}`, sample.text] as const);
 
-/** Returns what is wrong with the marks of a sample. */
+/** Returns the problems with the marks of a sample. */
 function problemsOf(sample: Sample): string[] {
   const { marks, role, text, language } = sample;
   const test = marks.checkedBy;
@@ -145,7 +146,7 @@ describe('settings', () => {
   });
 
   it('TypeScript passes the type check beside the code that it names', () => {
-    // The same folder in each run: the cache of the compiler knows files by their paths.
+    // The folder is the same in each run, because the compiler's cache identifies files by their paths.
     const folder = join(rootDir, '.run/samples');
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(join(folder, 'workers'), { recursive: true });

@@ -1,4 +1,5 @@
-// docs/how-to/write-a-policy.md: its plugin and its pipeline pass `check`, and a mistake gets the message of the page.
+// Tests of docs/how-to/write-a-policy.md: its plugin and its pipeline pass `check`, and a mistake causes the message on
+// the page.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => copy.dispose());
 
-/** The outcome of `check` with the settings of the page. */
+/** Runs `check` with the settings of the page and returns the outcome. */
 function check(settings: string) {
   copy.write('gateway.config.yml', withSample(readFileSync(join(copy.dir, 'gateway.config.yml'), 'utf8'), settings));
   return runCheck({ dir: copy.dir }, { host: process });

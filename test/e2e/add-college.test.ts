@@ -1,4 +1,5 @@
-// A third college that `add-college` adds to a running stack: requests reach it, and a PATCH at another college does.
+// Tests of a third college that `add-college` adds to a running stack: requests reach it, and so does a PATCH at
+// another college.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -55,7 +56,7 @@ afterAll(async () => {
 const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--dir', copy.dir]);
 const recordThere = (cccid: string) => JSON.stringify(store.all('SELECT record FROM persons')).includes(cccid);
 
-/** Registers a person of college 001 at the new college in MDM, with the new college as an interested system. */
+/** Registers the new college as an interested system in MDM, and maps a person of college 001 to a person there. */
 async function tellMdm(): Promise<void> {
   const registered = await call(`${stack.backEndsUrl}/mdm/interested-systems/${mis}`, { method: 'PUT' });
   expect(registered.status).toBe(201);

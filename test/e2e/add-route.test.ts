@@ -1,4 +1,5 @@
-// A plain back end without code: the command add-route, the definitions on the engine, requests to a real HTTP server.
+// Tests of a plain back end without code: the command add-route, the definitions on the engine, requests to a real HTTP
+// server.
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,7 +17,7 @@ import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
-/** Names of this file's own: the engine is shared. */
+/** Makes names unique to this file, because the engine is shared. */
 const suffix = randomBytes(4).toString('hex');
 const [catalog, orders, library] = [`catalog-${suffix}`, `orders-${suffix}`, `library-${suffix}`];
 const copy = copyOfProduct();
@@ -38,7 +39,7 @@ let stack: Stack;
 let demo: Caller;
 let reader: Caller;
 
-/** Starts a server that responds with what it received; 201 to a POST. */
+/** Starts a server that responds with the request that it received, and with 201 to a POST. */
 async function startBackEnd(): Promise<BackEnd> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -67,7 +68,7 @@ beforeAll(async () => {
   await add(catalog, `/${catalog}/:course_id`, 'GET');
   await add(orders, `/${orders},/${orders}/*`, 'GET,POST', '--write-scope', 'sisdata_W', '--summary', 'The orders');
   await add(library, `/${library}/:mis/*`, 'GET', '--mis-codes', 'mis');
-  // The one thing that is written by hand: requests of a college go to the workers of its domain.
+  // The only manual edit: requests of a college go to the workers of its domain.
   copy.replace('gateway.config.yml', `strip: /${library} `, `strip: /${library}, domainOf: mis `);
   await succeed('apply', '--yes', ...engineOptions);
   stack = await shareStack({
@@ -81,7 +82,7 @@ afterAll(async () => {
   await stack?.stop();
   for (const { server } of [ours, atCollege]) server?.close();
   copy.dispose();
-  // The product's own files have none of these definitions.
+  // Removes these definitions, which the product's own files do not contain.
   await runCli(['apply', '--yes', '--prune', ...engineOptions]);
 });
 

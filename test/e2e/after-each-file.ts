@@ -1,4 +1,4 @@
-// What every file of the suite ends with: files share a process, an engine and its stack, and one that failed may have left
+// Cleans up after every file of the suite: files share a process, an engine and its stack, and a failed file may leave
 // programs and executions running.
 
 import { afterAll } from 'vitest';
@@ -8,7 +8,7 @@ import { engineOfRun } from './engine-of-run.ts';
 
 afterAll(async () => {
   await killLeftovers();
-  // A given engine may have executions of other users.
+  // An engine that was given may have executions of other users.
   if (process.env['CONDUCTOR_URL'] === undefined) await terminateExecutions(engineOfRun().url);
 });
 
@@ -17,6 +17,6 @@ async function terminateExecutions(engineUrl: string): Promise<void> {
   const query = encodeURIComponent('status IN (RUNNING,PAUSED)');
   const { results } = await get<{ results: { workflowId: string }[] }>(`/workflow/search?query=${query}&size=500`);
   for (const { workflowId } of results)
-    // One that has ended meanwhile is refused.
+    // The engine refuses to terminate an execution that has ended in the meantime.
     await send('DELETE', `/workflow/${workflowId}?reason=end-of-file`).catch(() => undefined);
 }

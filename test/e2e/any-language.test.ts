@@ -1,4 +1,5 @@
-// The worker of docs/how-to/write-a-worker-in-any-language.md, as it stands on the page, works through the router.
+// Tests that the worker of docs/how-to/write-a-worker-in-any-language.md, exactly as on the page, works through the
+// router.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -28,7 +29,7 @@ let demo: Caller;
 const started: ChildProcess[] = [];
 
 beforeAll(async () => {
-  // A MIS code in the path, so that the worker can also work in a domain.
+  // The path has a MIS code, so that the worker can also work in a domain.
   const path = `/${name}/:mis/*`;
   const options = ['--path', path, '--methods', 'GET,PATCH', '--url', 'http://127.0.0.1:9/', '--dir', copy.dir];
   const added = await runCli(['add-route', name, ...options]);
@@ -48,7 +49,7 @@ afterAll(async () => {
   await runCli(['apply', '--prune', ...definitions]);
 });
 
-/** Starts the worker of the page. */
+/** Starts the worker from the page. */
 function startWorker(env: Record<string, string> = {}): ChildProcess {
   const file = join(copy.dir, 'worker.py');
   writeFileSync(file, sample);

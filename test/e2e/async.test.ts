@@ -1,4 +1,5 @@
-// Tests of asynchronous calls: 202 with links, waits chosen by the client, and executions that only their client can see.
+// Tests of asynchronous calls: 202 with links, waits chosen by the client, and executions that only their own client
+// can see.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,9 +16,9 @@ import { byDepth } from '../run/depth.ts';
 import { randomOfRun } from '../run/seed.ts';
 
 const engineUrl = engineOfRun().url;
-/** Tasks of this suite wait where no worker of another one polls. */
+/** Task domain of this suite, which no worker of another suite polls. */
 const domain = `async-${randomBytes(4).toString('hex')}`;
-/** The wait of a client without preferences, and the longest wait that a client may request. */
+/** Response deadline of a client without preferences, and the longest wait that a client may request. */
 const [budgetMs, maxWaitMs] = [1_500, 3_000];
 
 let stack: Stack;
@@ -48,7 +49,7 @@ async function meet(): Promise<void> {
 }
 
 const person = '/adaptor/001/mock/colleges/001/persons/0320991';
-/** Where the document lets the back end answer what it likes: what the tests answer is no person. */
+/** A path for which the OpenAPI document allows any response: the tests do not respond with a person. */
 const note = '/adaptor/001/mock/colleges/001/notes/0320991';
 const change = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"cccid":"AAA1234"}' };
 const prefer = (preference: string, options: CallOptions = change): CallOptions => ({
@@ -69,7 +70,7 @@ interface Document {
 const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
 const stateOf = async (id: string, as = demo) => (await as(`/executions/${id}`)).json<Document>().state;
 const metric = (name: string) => readCount(stack.operationsUrl, name);
-/** Fields that belong to one exchange. */
+/** Returns the header fields without those that differ in every exchange. */
 const withoutOwn = ({ headers }: RouterAnswer) => {
   const {
     date: _d,
@@ -324,7 +325,7 @@ describe('DELETE /executions/{id}', () => {
     expect((await demo(links.response)).status).toBe(207);
   });
 
-  it('at the moment when a worker takes it, here or through another router: 200 only for what none ever gets', async () => {
+  it('while a worker takes it, here or through another router: 200 only if no worker gets it', async () => {
     const second = await startProgram('gateway/main.ts', { ...stack.routerEnv });
     const workers = [worker, await handWorker(String(second.ready['url']), 'college-adaptor_intake', domain)];
     const random = randomOfRun();
@@ -337,7 +338,7 @@ describe('DELETE /executions/{id}', () => {
         return taker.poll({ timeoutMs: 100 });
       };
       const cancel = () => demo(links.self, { method: 'DELETE' });
-      // The first two are no race, so that every run sees both outcomes.
+      // The first two executions involve no race, so that every run has both outcomes.
       const early = n === 0 ? await taker.poll({ timeoutMs: 2_000 }) : [];
       const cancelled = n === 1 ? await cancel() : undefined;
       const [answer, tasks] = await Promise.all([cancelled ?? cancel(), n === 0 ? early : take()]);
@@ -359,7 +360,7 @@ describe('DELETE /executions/{id}', () => {
 });
 
 describe('whose execution it is', () => {
-  /** Everything but what differs between any two exchanges. */
+  /** Returns a response without the parts that differ in every exchange. */
   const shape = (answer: RouterAnswer) => {
     const { requestId: _, ...document } = answer.json();
     return { status: answer.status, document, headers: withoutOwn(answer) };
@@ -402,7 +403,7 @@ describe('whose execution it is', () => {
         const before = await calls();
         const startedAt = performance.now();
         expect((await reader(path)).status).toBe(404);
-        // However quickly the engine answers.
+        // The response takes this long, however quickly the engine responds.
         expect(performance.now() - startedAt).toBeGreaterThanOrEqual(49);
         cost.push((await calls()) - before);
       }
@@ -505,7 +506,7 @@ describe('routers come and go', () => {
     });
     afterAll(() => second?.stop());
 
-    it('shows, waits for, cancels and answers what this one has started', async () => {
+    it('shows, waits for, cancels and returns executions that the first router started', async () => {
       const { id, links } = await startLater();
       const waiting = atSecond(links.self, prefer('wait=3', {}));
       await answerNext();

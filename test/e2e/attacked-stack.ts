@@ -1,10 +1,11 @@
-// A stack with everything between router, engine and identity provider written down: what attacks are aimed at.
+// A stack as the target of attacks, with a recording of all requests from the router to the engine and the identity
+// provider.
 
 import { pollUntil } from '../stack/poll-until.ts';
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
 import { shareStack } from '../stack/stack.ts';
 
-/** Without workers, so that every engine call is caused by a request. */
+/** Starts the stack without workers, so that every engine call is caused by a request. */
 export async function startAttackedStack(engineUrl: string, router: Record<string, string> = {}) {
   const engine = await startRecordingProxy(engineUrl);
   const { promise: provider, resolve } = Promise.withResolvers<RecordingProxy>();
@@ -26,9 +27,9 @@ export async function startAttackedStack(engineUrl: string, router: Record<strin
   );
   return {
     stack,
-    /** What reached the engine. */
+    /** Requests that reached the engine. */
     engine,
-    /** What reached the identity provider's key set (`/jwks`) and token endpoint (`/token`). */
+    /** Requests that reached the identity provider's key set (`/jwks`) and token endpoint (`/token`). */
     provider: recorded,
     async stop() {
       await stack.stop();

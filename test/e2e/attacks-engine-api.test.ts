@@ -1,5 +1,5 @@
-// Attempts to bypass the allow-list of the engine's API, as bytes on a socket against the running router: whatever the response,
-// the engine, which is recorded, got nothing but what the list allows.
+// Tests of attempts to bypass the allow-list of the engine's API, as bytes on a socket to the running router: whatever
+// the response, the recording of the engine's requests contains only calls that the list allows.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const engine = engineApi(engineUrl);
 const canary = `attack_canary_${randomUUID().slice(0, 6)}`;
 let attacked: AttackedStack;
 let host: string;
-/** The widest token there can be: both scopes of this API. */
+/** An access token with both scopes of this API, so that scopes reject nothing. */
 let token: string;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ afterAll(async () => {
   await attacked?.stop();
 });
 
-/** One request with that token, byte for byte. */
+/** Sends one request with that token, byte for byte. */
 const send = (line: string, fields: readonly string[] = [], body = '') =>
   sendRaw(
     attacked.stack.url,
@@ -198,7 +198,8 @@ describe('methods', () => {
 });
 
 describe('results that say more than a worker may', () => {
-  // The engine would read its output from there: /dev/zero ended it, a file that is not there kept the execution for ever.
+  // The engine would read the output from this path: /dev/zero crashed the engine, and a missing file kept the
+  // execution running forever.
   it.each([
     { externalOutputPayloadStoragePath: '../../dev/zero' },
     { externalOutputPayloadStoragePath: '../../dev/zero', status: 'IN_PROGRESS' },
@@ -234,8 +235,8 @@ it.each([
   },
 );
 
-describe('what is passed on', () => {
-  it('carries neither credentials nor anything else that the client said of itself', async () => {
+describe('a forwarded call', () => {
+  it('carries neither credentials nor other claims of the client about itself', async () => {
     attacked.engine.requests.length = 0;
     const fields = [
       'Cookie: a=b',
@@ -277,7 +278,7 @@ describe('what is passed on', () => {
   });
 });
 
-/** Local addresses (hex, as the kernel prints them) of the sockets that listen on a port. */
+/** Returns the local addresses (hex, as the kernel prints them) of the sockets that listen on a port. */
 function listeningOn(port: string): string[] {
   const hex = Number(port).toString(16).toUpperCase().padStart(4, '0');
   return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) =>
@@ -289,7 +290,7 @@ function listeningOn(port: string): string[] {
   );
 }
 
-describe('what listens', requires('linux'), () => {
+describe('listening ports', requires('linux'), () => {
   it('router, operations port, engine, identity provider and back ends: on the loopback address only', () => {
     const { url, operationsUrl, issuer, backEndsUrl } = attacked.stack;
     const loopback = ['0100007F', '00000000000000000000000001000000', '0000000000000000FFFF00000100007F'];

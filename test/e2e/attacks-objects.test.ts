@@ -1,4 +1,5 @@
-// Rights on objects (OWASP API1): clients that configuration limits to MIS codes, workers that it limits to pools.
+// Tests of object-level authorization (OWASP API1): clients that the configuration limits to MIS codes, and workers
+// that it limits to pools.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -44,7 +45,7 @@ beforeEach(() => void (attacked.engine.requests.length = 0));
 
 type Caller = (path: string, options?: CallOptions) => Promise<RouterAnswer>;
 
-/** A client with a token of the identity provider's own key. */
+/** Returns a client whose token is signed with the identity provider's own key. */
 function client(clientId: string, scope: string): Caller {
   const mint = { issuer: attacked.stack.issuer, audience, nowSeconds: () => Date.now() / 1000 };
   const token = createToken(key, mint, { claims: { client_id: clientId, sub: clientId, scope } });
@@ -56,14 +57,22 @@ function client(clientId: string, scope: string): Caller {
 
 const started = () => attacked.engine.requests.filter(({ target }) => target === '/api/workflow');
 
-/** What the router does of its own accord for an earlier start: reads its definition, ends it when nobody waits. */
+/**
+ * Calls that the router makes on its own for an earlier execution: it reads definitions, and terminates the execution
+ * when no client waits.
+ */
 const ownCalls =
   /^GET \/api\/(?:metadata\/(?:workflow|taskdefs)\/[\w-]+|event|workflow\/[0-9a-f-]{36}(?:\/status)?)(?:\?|$)|^DELETE \/api\/workflow\/[0-9a-f-]{36}/;
-/** What reached the engine besides that; the definitions that these tests name are none of the router's own. */
+/**
+ * Returns the other calls that reached the engine. The router itself never reads the definitions that these tests name.
+ */
 const reached = () =>
   attacked.engine.requests.map(({ method, target }) => `${method} ${target}`).filter((one) => !ownCalls.test(one));
 
-/** The request passes every rule: its execution is started. No worker is there, so nobody waits for its end. */
+/**
+ * Expects that the request passes every rule and its execution starts. There is no worker, so the client leaves without
+ * a response.
+ */
 async function expectStarted(by: Caller, path: string): Promise<void> {
   attacked.engine.requests.length = 0;
   const leave = new AbortController();
@@ -153,7 +162,7 @@ describe('a client that is limited to MIS code 001', () => {
 });
 
 describe('other clients', () => {
-  it('one with both codes may name both, one with an empty list none, one without a list all', async () => {
+  it('a client with both codes may name both, one with an empty list none, one without a list all', async () => {
     const mixed = '/adaptor/001/mock/colleges/002/persons/1';
     await expectStarted(client('both', ''), mixed);
     expectForbidden(await client('nobody', '')('/adaptor/001/x'));
@@ -173,7 +182,7 @@ describe('workers', () => {
   const worker = (id: string) => client(id, 'conductor_worker');
   const inDomain = (domain: string | undefined) => (domain === undefined ? '' : `domain=${domain}&`);
 
-  /** Started straight at the engine, in a domain. */
+  /** Starts an execution directly at the engine, in a domain. */
   async function start(domain?: string): Promise<string> {
     const taskToDomain = domain === undefined ? {} : { [taskType]: domain };
     return (await engine.send('POST', '/workflow', { name: workflow, version: 1, input: {}, taskToDomain })).text;
@@ -220,14 +229,14 @@ describe('workers', () => {
     await worker('unlimited')(api(''), json(result(task)));
   });
 
-  /** An exchange of a worker: what it takes, and what it reports. */
+  /** Returns an exchange that polls these domains and reports these results. */
   const exchange = (domains: (string | undefined)[], ...results: object[]) => {
     const wanted = domains.map((domain) => ({ taskType, domain, count: 1 }));
     const lines = [{ workerId: 'by-hand', timeout: 2_000, wanted }, ...results].map((line) => JSON.stringify(line));
     return { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body: lines.join('\n') };
   };
 
-  it("college 002's worker takes and reports in exchanges what it may, beside what it may not", async () => {
+  it("college 002's worker takes and reports its own tasks in exchanges that also name others", async () => {
     const id = await start('001');
     const own = await start('002');
     const by = worker('worker-002');
@@ -260,12 +269,12 @@ describe('workers', () => {
       by(api(''), json({ ...result(task, 'IN_PROGRESS'), callbackAfterSeconds: 3600 })),
       by(api('/update-v2'), json(result(task))),
       by(api(`/${task.taskId}/log`), json('a line')),
-      // Its own task in the name of the other execution, and the other way round.
+      // Its own task with the id of the other execution, and vice versa.
       by(api(''), json({ ...result(mine), workflowInstanceId: id })),
       by(api(''), json({ ...result(task), workflowInstanceId: own })),
-      // Names that come twice: the last one counts, for the router as for the engine.
+      // Duplicate members: the last one counts, for the router and for the engine.
       by(api(''), json(body.replace('{', `{"taskId":"${mine.taskId}",`))),
-      // By its place instead of its id.
+      // The task's reference name instead of its id.
       by(api(''), json({ ...result(task), taskId: `${id}.work` })),
       by(api(''), json({ ...result(task), taskId: 'no-such-task' })),
     ];
@@ -312,7 +321,7 @@ describe('workers', () => {
       task ??= await take(by, '002');
       done.push(task.workflowInstanceId);
       const next = await by(api('/update-v2'), json(result(task)));
-      // The next one may not have been there yet.
+      // The next task may not have been scheduled in time for the response.
       task = next.status === 204 ? undefined : next.json<Task>();
       expect(task?.['domain'] ?? '002').toBe('002');
     }
@@ -322,7 +331,7 @@ describe('workers', () => {
     await worker('unlimited')(api(''), json(result(task)));
   });
 
-  it('a worker of the default pool has no domain, one of task types no other type', async () => {
+  it('a worker limited to the default pool gets no domain, one limited to task types no other type', async () => {
     const id = await start();
     expectForbidden(await worker('worker-default')(api(`/poll/${taskType}?domain=002`)));
     const task = await take(worker('worker-default'));

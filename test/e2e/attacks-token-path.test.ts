@@ -1,5 +1,5 @@
-// The token path against the running router: no oracle, no open relay, no amplifier. What the identity provider really
-// got is written down on the way.
+// Tests of attacks on the token path of the running router: it is no oracle, no open relay and no amplifier. A proxy
+// records the requests that the identity provider receives.
 
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ beforeEach(() => {
   attacked.provider.requests.length = 0;
 });
 
-/** Attempts are counted by address, and all of 127.0.0.0/8 is this machine: each test comes from one of its own. */
+/** The router counts attempts by address, so each test uses its own: all addresses of 127.0.0.0/8 are this machine. */
 let lastAddress = 1;
 const newAddress = () => `127.0.0.${(lastAddress += 1)}`;
 
@@ -187,7 +187,7 @@ describe("the provider's internals stay inside", () => {
     expect((await post(good)).status, 'an honest request right after').toBe(200);
   });
 
-  it('a redirect → 503, and nobody is asked there', async () => {
+  it('a redirect → 503, and it is not followed', async () => {
     attacked.provider.answer = { status: 302, headers: { location: `${attacker.url}/token` }, body: '' };
     const got = await post(good);
     expect(got.status).toBe(503);
@@ -217,7 +217,7 @@ describe('no oracle', () => {
       return { headers, body };
     };
     expect(own(unknown)).toEqual(own(wrong));
-    // One question to the provider each: what takes time is its own, and there the same.
+    // Each causes one identical request to the provider, so response times differ only by the provider's own time.
     const shape = ({ method, target, headers, body }: (typeof work)[0]) => ({
       method,
       target,
@@ -262,7 +262,7 @@ describe('attempts', () => {
     expect([countOf(all, 401), countOf(all, 429)]).toEqual([10, 5]);
   });
 
-  it('behind a trusted proxy each address counts for itself, and nobody writes himself another', async () => {
+  it('behind a trusted proxy each address counts separately, and no client can forge another one', async () => {
     const via = (address: string) => ({ from: trustedProxy, fields: [...form, 'X-Forwarded-For', address] });
     const one = await statuses(15, (n) => guess('demo', via(`198.51.100.${n}, 192.0.2.1`)));
     expect([countOf(one, 401), countOf(one, 429)]).toEqual([10, 5]);
@@ -270,9 +270,10 @@ describe('attempts', () => {
     expect((await post(good, via('192.0.2.1'))).status).toBe(429);
   });
 
-  it('after all of it the path is as it was', async () => {
+  it('after all attacks the path works as before', async () => {
     expect((await post(good)).status).toBe(200);
-    // The router asks by itself whether the engine has the calls that it needs, what the gateway configuration names, and an index.
+    // The router itself checks whether the engine has the calls that it needs, the definitions in the gateway
+    // configuration, and an index.
     const own = /^GET \/api\/(?:metadata\/workflow\/|event$|workflow\/search\?query=indexed&)|^OPTIONS /;
     const asked = attacked.engine.requests.filter(({ method, target }) => !own.test(`${method} ${target}`));
     expect(asked).toEqual([]);

@@ -1,5 +1,5 @@
-// Every known attack on access tokens against the running router: refused, nothing reaches the engine, and an honest
-// token works right after. What a refusal looks like in detail is tested at test/plugins/oauth2/jwt-threats.test.ts.
+// Tests of every known attack with access tokens on the running router: it is refused, nothing reaches the engine, and
+// an honest token works right after it. test/plugins/oauth2/jwt-threats.test.ts tests the refusals in detail.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { byDepth } from '../run/depth.ts';
 
-/** Pause between two fetches of the key set, in seconds: as long may a revoked key work. */
+/** Pause between two fetches of the key set, in seconds. A revoked key may work for this long. */
 const cacheSeconds = 2;
 const target = '/conductor/api/metadata/taskdefs/movies_intake';
 const foreignKey = createKey();
@@ -58,7 +58,7 @@ const withClaims = (claims: Record<string, unknown>) => token({ claims });
 const forged = (parts: TokenParts = {}, by: SigningKey = { ...foreignKey, kid: key.kid }) =>
   createToken(by, mint, { header: parts.header ?? {}, claims: operator(parts.claims) });
 const segments = (text: string) => text.split('.') as [string, string, string];
-/** Header and claims as any text, signed by the provider's own key. */
+/** Returns a token with any text as header and claims, signed with the provider's own key. */
 const signed = (header: string, claims: string) => {
   const input = `${encode(header)}.${encode(claims)}`;
   return `${input}.${signature(input, key)}`;
@@ -81,14 +81,14 @@ const modulus = () => String(key.jwk['n']);
 const url = (path = target) => `${attacked.stack.url}${path}`;
 const bearer = (value: string) => ['Authorization', `Bearer ${value}`];
 
-/** The honest token of the identity provider's own key still works, and it alone reached the engine. */
+/** Expects that an honest token still works and that only its request reaches the engine. */
 async function expectUnharmed(): Promise<void> {
   attacked.engine.requests.length = 0;
   expect((await sendFields(url(), bearer(token()))).status, 'an honest token right after').toBe(200);
   expect(attacked.engine.requests.map(({ target: path }) => path)).toEqual(['/api/metadata/taskdefs/movies_intake']);
 }
 
-/** No trace of the engine, and no hint which check failed. */
+/** Expects a refusal that did not reach the engine and does not reveal which check failed. */
 function expectRefused(answer: HttpResponse, status = 401): void {
   expect(answer.status).toBe(status);
   expect(attacked.engine.requests).toEqual([]);
@@ -288,7 +288,7 @@ describe('scope', () => {
   });
 });
 
-describe('where the token stands', () => {
+describe('the place of the token', () => {
   const form = ['Content-Type', 'application/x-www-form-urlencoded'];
   it.each<[string, number, () => Promise<HttpResponse>]>([
     ['nowhere', 401, () => sendFields(url(), [])],
@@ -335,11 +335,11 @@ describe('keys', () => {
       expect(new Set(await Promise.all(storm))).toEqual(new Set([401]));
     }
     const seconds = (performance.now() - startedAt) / 1000;
-    // In the background every cacheSeconds; on demand at most once in 5 s.
+    // The key set is fetched in the background every cacheSeconds, and on demand at most once in 5 s.
     expect(keyFetches() - before).toBeLessThanOrEqual(2 + seconds / cacheSeconds + seconds / 5);
   });
 
-  it('the provider is away → known tokens work, unknown ones are not decided, no token is given', async () => {
+  it('the provider is unavailable → known tokens work, unknown ones get 503, and no token is issued', async () => {
     const { stack } = attacked;
     const known = token();
     expect(await usable(known)).toBe(200);
@@ -389,7 +389,8 @@ describe('keys', () => {
     });
     const fetches = keyFetches();
     await pollUntil('the key to be forgotten', async () => (await usable(withdrawn)) === 401, { timeoutMs: 15_000 });
-    // Not by a timer of the test: after the fetches that oauth.jwksCacheSeconds asks for, one of them under way.
+    // The key was dropped by the regular fetches of oauth.jwksCacheSeconds: at most two, since one may have been in
+    // progress.
     expect(keyFetches() - fetches).toBeLessThanOrEqual(2);
     expect(await usable(await granted())).toBe(200);
   });

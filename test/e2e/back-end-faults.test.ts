@@ -1,4 +1,5 @@
-// Tests of failing back ends (down, slow, malformed responses): clients get the documented response, and the next request works.
+// Tests of failing back ends (down, slow, malformed responses): clients get the documented response, and the next
+// request works.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -177,7 +178,7 @@ describe('a worker that sends its results byte by byte', () => {
     expect((await second.answer()).status).toBe(400);
   });
 
-  it('in chunks, too late while it waits: holds nothing once its turn comes', async () => {
+  it('in chunks, too late while it waits: it is not read when its turn comes', async () => {
     const late = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('x')}`);
     const first = open(`${head}Content-Length: 300000\r\n\r\n{`);
     await pollUntil('the first to be read', async () => (await gauge('router_result_bytes')) === 300_000);

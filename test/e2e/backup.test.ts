@@ -1,4 +1,5 @@
-// The engine's database is dumped while it works, lost, and restored: executions, definitions and what ran are there. Opt-in: PostgreSQL.
+// Tests of backups: the engine's database is dumped while the engine works, lost, and restored with executions,
+// definitions and running tasks. Opt-in, because it needs PostgreSQL.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -62,7 +63,7 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
       ids.push(String((await demo('/movies/Metropolis')).headers['x-execution-id']));
     const first = String(ids[0]);
     const before = await stateOf(first);
-    // One that is under way at the time of the dump: no worker is there to take it.
+    // An execution that is running at the time of the dump, because no worker takes its task.
     await Promise.all(stack.workers.splice(0).map((program) => program.stop()));
     const { headers: accepted } = await demo('/movies/Casablanca', { headers: { prefer: 'respond-async' } });
     const waiting = String(accepted['location']);
@@ -86,7 +87,7 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
     expect(await stateOf(first)).toEqual(before);
     const plan = await runCli(['plan', '--engine', url]);
     expect([plan.exitCode, plan.stdout]).toEqual([0, expect.any(String)]);
-    // Executions continue: the worker takes its task from the restored queue.
+    // The execution continues: a worker takes its task from the restored queue.
     await pollUntil('its execution', async () => (await demo(waiting)).json()['state'] === 'running');
     await stack.addWorkers();
     await pollUntil(

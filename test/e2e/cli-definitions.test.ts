@@ -57,7 +57,7 @@ const everything = [
   'workflow moviesWF v1',
 ];
 
-/** Renames the handler of mdm in the files: then one has to go and one has to come. */
+/** Renames the handler mdm in the files, so that the plan removes one handler and adds one. */
 function renameHandler(): void {
   const { suffix } = files;
   files.rename(`event-handlers/mdm${suffix}.json`, `event-handlers/patched${suffix}.json`);
@@ -178,7 +178,7 @@ describe('running executions', () => {
   it('of the workflow whose event a handler takes: counted for a changed handler', async () => {
     await on.prepare();
     const handler = `event-handlers/mdm-share${files.suffix}-{mis}.json`;
-    // In a domain of its own: workers of a shared stack would take its task and end it.
+    // In a separate domain, because workers of a shared stack would take the task and end the execution.
     const id = await on.startExecution(`mdmWF${files.suffix}`, 1, { mdm_notify: files.suffix });
     files.set(handler, ['condition'], 'true');
     expect((await on.run('plan', '--no-diff')).stdout).toContain('1 running execution may still produce its event');
@@ -200,7 +200,7 @@ describe('what the engine has and the files have not', () => {
     expect(await on.registered()).toContain('workflow moviesWF v2');
   });
 
-  it('with --prune: planned with its running executions, removed, and what runs still ends well', async () => {
+  it('with --prune: planned with its running executions, removed, and running executions still complete', async () => {
     const second = writeSecondVersion();
     await on.prepare();
     const id = await on.startExecution(movies.workflow, 2);
@@ -302,7 +302,7 @@ describe('what the engine has and the files have not', () => {
 });
 
 describe('the confirmation', () => {
-  /** Waits for the question on a separate terminal, then types. */
+  /** Runs `apply` on a separate terminal, waits for the question, and types `answer`. */
   async function applyOnTerminal(answer: string): Promise<{ status: number; output: string }> {
     const command = [process.execPath, cliEntry, 'apply', '--engine', engineUrl, '--dir', files.dir, '--no-diff'];
     const scope = ['--only', `'*${files.suffix}*'`];
@@ -358,7 +358,7 @@ describe('the confirmation', () => {
   });
 });
 
-describe('something comes between', () => {
+describe('interruptions and concurrent changes', () => {
   let gate: RecordingProxy;
   const calls = () => gate.requests.map(({ method, target }) => `${method} ${target}`);
   beforeEach(async () => {
@@ -367,7 +367,7 @@ describe('something comes between', () => {
   afterEach(() => gate.stop());
 
   const isWrite = (call: string) => !call.startsWith('GET ');
-  /** True for the n-th write from now on. */
+  /** Returns a predicate that is true for the n-th write from now on. */
   const nthWrite = (n: number) => {
     let seen = 0;
     return (call: string) => isWrite(call) && ++seen === n;
@@ -390,7 +390,8 @@ describe('something comes between', () => {
       const done = when === 'after' ? n : n - 1;
       const registered = await on.registered();
       expect(registered).toHaveLength(done);
-      // What is there never needs what is not: a handler only with every workflow, a workflow only with its task type.
+      // No registered definition lacks its dependencies: handlers come after all workflows, workflows after their task
+      // types.
       const has = (kind: string) => registered.filter((title) => title.startsWith(kind)).length;
       if (has('event handler') > 0) expect(has('workflow')).toBe(6);
       if (has('workflow') > 0) expect(has('task type')).toBe(1);
@@ -449,7 +450,7 @@ describe('something comes between', () => {
   it('the engine changes after the plan was shown and before the first write: nothing is written, exit 2', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
-    // The second look is the one after the confirmation.
+    // `apply` reads the definitions a second time after the confirmation.
     let looks = 0;
     const held = gate.hold((call) => call === 'GET /api/metadata/taskdefs' && ++looks === 2, 'before');
     const result = on.run('apply', '--yes', '--engine', gate.url);
@@ -561,7 +562,7 @@ describe('dump', () => {
       'workflows/tasks/movies_intake.json',
     ]);
     expect(readFileSync(join(target, movies.file), 'utf8')).not.toMatch(/createTime|decisionCases|maskedFields/);
-    // The other task types are those of the product, which `check` wants to see beside the workflows.
+    // The other task types are those of the product, which `check` requires for the workflows.
     for (const name of ['college-adaptor_intake', 'lms-dw_intake', 'mdm_notify', 'mdm_share']) {
       writeFileSync(
         join(target, `workflows/tasks/${name}.json`),
@@ -642,7 +643,7 @@ describe('dump', () => {
     await on.send('DELETE', `/metadata/taskdefs/${encodeURIComponent(name)}`);
   });
 
-  it('a definition that the product does not allow: written, with what check will say of it', async () => {
+  it('a definition that the product does not allow: written, with the problems that check will report', async () => {
     const definition = definitionIn(files, movies.taskFile, { inputKeys: ['a'] });
     await on.send('POST', '/metadata/taskdefs', [definition]);
     const { exitCode, stdout } = await into();

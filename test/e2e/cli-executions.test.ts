@@ -1,4 +1,4 @@
-// `executions` and `workers` against the real engine: real executions in each state, looked at, retried and ended.
+// Tests of `executions` and `workers` on the real engine: executions in each state are shown, retried and ended.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const engine = engineApi(engineUrl);
 let stack: Stack;
 let demo: Caller;
 
-/** The router lets these MIS codes pass, the workers have no address for them: such executions fail. */
+/** The router accepts these MIS codes, but the workers have no address for them, so that their executions fail. */
 const unserved = { ADAPTOR_777_URL: 'http://127.0.0.1:9', ADAPTOR_778_URL: 'http://127.0.0.1:9' };
 
 beforeAll(async () => {
@@ -81,7 +81,7 @@ async function report(task: { taskId: string }, id: string, result: object): Pro
 }
 
 describe('executions list', () => {
-  it('a route, a client and a state: only theirs, newest first, without what was sent or answered', async () => {
+  it('a route, a client and a state: only matching executions, newest first, without their payloads', async () => {
     const first = idOf((await demo('/movies/Metropolis')).headers);
     const second = idOf((await demo('/movies/Nobody-knows-it')).headers);
     const listed = await list('--route', 'movies', '--client', 'demo', '--state', 'completed', '--since', '1h');
@@ -102,7 +102,7 @@ describe('executions list', () => {
     expect(await list('--client', 'somebody-else')).toEqual([]);
   });
 
-  it('a failed one: by its state; an unknown route and an unknown state: exit 1 with those there are', async () => {
+  it('a failed execution: by its state; an unknown route or state: exit 1 with the known ones', async () => {
     const failed = idOf((await demo('/adaptor/777/x')).headers);
     expect((await list('--route', 'adaptor', '--state', 'failed')).map(({ executionId }) => executionId)).toContain(
       failed,
@@ -127,7 +127,7 @@ describe('executions list', () => {
 });
 
 describe('executions show', () => {
-  it('a PATCH that MDM heard of: every task with wait, time and worker, and what followed; no value of a person', async () => {
+  it('a PATCH with an MDM notification: tasks with wait, time and worker; follow-ups; no personal values', async () => {
     const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
       method: 'PATCH',
       headers: { 'content-type': 'application/json' },
@@ -173,7 +173,7 @@ describe('executions show', () => {
     });
   });
 
-  it('a reason in which a worker of somebody else names a person: scrubbed', async () => {
+  it('a reason in which a third-party worker names a person: scrubbed', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     const reasonForIncompletion = 'no rights on /persons/0319375 of ramona@college.example\n  at stack line';
@@ -183,7 +183,7 @@ describe('executions show', () => {
     expect(stdout).not.toMatch(/ramona|0319375|stack line|SECRETVALUE/);
   });
 
-  it('one that waits for a worker, then for a result: says for what, in which domain, and who has it', async () => {
+  it('an execution that waits for a worker, then for a result: shows the task, its domain and its worker', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     expect((await show(id)).timeline.waitsFor).toMatch(
@@ -218,7 +218,7 @@ describe('executions retry, terminate and cancel', () => {
     await cli(['executions', 'cancel', id, '--yes']);
   });
 
-  it('cancel: ends what no worker has begun, refuses what one has; terminate ends that too', async () => {
+  it('cancel: ends executions that no worker has begun, refuses others; terminate ends those too', async () => {
     const [idle, busy] = [newDomain(), newDomain()];
     const [waiting, taken] = [await startPatch(idle), await startPatch(busy)];
     await take(busy);
@@ -236,13 +236,13 @@ describe('executions retry, terminate and cancel', () => {
     });
     expect([(await show(waiting)).state, (await show(taken)).state]).toEqual(['TERMINATED', 'RUNNING']);
     const ended = await cli(['executions', 'terminate', taken, '--yes', '--reason', 'the college is closed']);
-    expect([ended.exitCode, ended.stdout]).toMatchObject([0, expect.stringContaining('stays unknown')]);
+    expect([ended.exitCode, ended.stdout]).toMatchObject([0, expect.stringContaining('remains unknown')]);
     expect(await show(taken)).toMatchObject({ state: 'TERMINATED', reason: 'the college is closed' });
     const again = await cli(['executions', 'terminate', taken, '--yes']);
     expect([again.exitCode, again.stderr]).toEqual([1, `${taken}: it has already ended: TERMINATED\n`]);
   });
 
-  it('retry of a failed PATCH: warned that it is sent once more, then it goes on and completes', async () => {
+  it('retry of a failed PATCH: warns that it is sent again, then it continues and completes', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     await report(await take(domain), id, { status: 'FAILED', reasonForIncompletion: 'back-end-timeout: no response' });
@@ -262,7 +262,7 @@ describe('executions retry, terminate and cancel', () => {
     ]);
   });
 
-  it('a completed one, a running one, an unknown one: retry refuses each with its reason, exit 1', async () => {
+  it('a completed, a running and an unknown execution: retry refuses each with a reason, exit 1', async () => {
     const completed = idOf((await demo('/movies/Metropolis')).headers);
     const running = await startPatch(newDomain());
     const unknown = '00000000-0000-4000-8000-000000000001';
@@ -276,7 +276,7 @@ describe('executions retry, terminate and cancel', () => {
 });
 
 describe('workers', () => {
-  it('a worker that polls: with domain and worker; a domain in which a task waits and nobody polls: exit 2', async () => {
+  it('a worker that polls: domain and name; a domain where a task waits and no worker polls: exit 2', async () => {
     expect((await cli(['workers', '--domain', '002'])).exitCode).toBe(0);
     const domain = newDomain();
     const id = await startPatch(domain);

@@ -1,4 +1,5 @@
-// Tests of `prune` and `events` on separate engines, on SQLite and on PostgreSQL: batches, a kill in between, and the daily program.
+// Tests of `prune` and `events` on separate engines, on SQLite and on PostgreSQL: batches, a kill in between, and the
+// daily program.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +24,7 @@ import { compileCache } from '../stack/compile-cache.ts';
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 /** An execution that no worker takes. */
 const unpolled = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody-polls' } };
-/** What ended a moment ago may go. */
+/** Allows pruning executions that ended a moment ago. */
 const young = { RECONCILER_LOOKBACKSECONDS: '0', RECONCILER_AFTERMS: '1' };
 const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
 
@@ -95,7 +96,7 @@ const prunes = (kind: EngineKind) => {
         everyMs: 250,
       },
     );
-  /** What ended last is older by then than the youngest that is pruned here. */
+  /** Waits until all ended executions are older than the age limit of these tests. */
   const untilOld = () => {
     const since = performance.now();
     return pollUntil('0.02 s to pass', () => performance.now() - since > 20, { everyMs: 5 });
@@ -144,7 +145,7 @@ const prunes = (kind: EngineKind) => {
 
   it('a dry run, nobody to ask, or another answer than yes: shows what would go, deletes nothing', async () => {
     await untilIdle();
-    // SQLite keeps their time in whole seconds.
+    // SQLite stores the time of events in whole seconds.
     await pollUntil(
       'the events to be of an earlier second',
       async () => (await database.countEvents(Date.now())) >= 3,
@@ -201,10 +202,10 @@ const prunes = (kind: EngineKind) => {
     for (const id of ids) expect((await call(`${engine.url}/api/workflow/${id}`)).status).toBe(404);
   });
 
-  it('an index that is behind: what runs on stays, and a row without an execution goes', async () => {
+  it('an outdated index: running executions stay, and rows without an execution are removed', async () => {
     const start = async () => engineApi(engine.url).send('POST', '/workflow', unpolled);
     const [running, gone] = [(await start()).text, (await start()).text];
-    // As a kill of the engine between the execution and its row would leave them.
+    // The state that a kill of the engine leaves between writing an execution and writing its row.
     await sql(
       `UPDATE workflow_index SET status = 'FAILED', end_time = start_time WHERE workflow_id IN ('${running}', '${gone}')`,
     );
@@ -226,7 +227,7 @@ const prunes = (kind: EngineKind) => {
     const events = await database.countEvents(Date.now() + 1_000);
     await patch('0318204');
     await patch('nobody');
-    // Their follow-up executions start after they have ended.
+    // The follow-up executions of the PATCHes start after the PATCHes have ended.
     await untilEvents(events + 3);
     await untilIdle();
     const waiting = await engineApi(engine.url).send('POST', '/workflow', unpolled);
@@ -243,7 +244,7 @@ const prunes = (kind: EngineKind) => {
     const report = json<Report>();
     expect(report).toMatchObject({ kept: 0, isComplete: true });
     expect(report.executions).toBeGreaterThan(0);
-    // The engine's index may have held rows of what the killed run had deleted.
+    // The engine's index may still have contained rows of executions that the killed run had deleted.
     expect(report.executions).toBeLessThan(left);
     await pollUntil('all to be gone but the running one', async () => (await count()) === 1, { timeoutMs: 10_000 });
     expect((await call(`${engine.url}/api/workflow/${waiting.text}`)).json()).toMatchObject({ status: 'RUNNING' });
@@ -276,7 +277,7 @@ const prunes = (kind: EngineKind) => {
 describe('prune on sqlite', () => prunes('sqlite'));
 describe('prune on postgresql', requires('full', 'postgresql'), () => prunes('postgresql'));
 
-/** Small batches, so that there is a middle. */
+/** Starts a prune with small batches, so that it can be killed in the middle. */
 function spawnPrune(engineUrl: string, databaseUrl: string): ChildProcess {
   const args = [
     main,

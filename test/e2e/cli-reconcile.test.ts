@@ -1,4 +1,5 @@
-// `reconcile` on the real engine: nothing missing, a lost event found by a dry run, repaired once, and nothing missing again.
+// Tests of `reconcile` on the real engine: a dry run finds a lost event, it is repaired once, and then nothing is
+// missing.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
@@ -13,7 +14,7 @@ let stack: Stack;
 let demo: Caller;
 
 beforeAll(async () => {
-  // Its router does not reconcile, so every repair here is by the command.
+  // The router of this stack does not reconcile, so every repair is made by the command.
   stack = await shareStack({ engineUrl: engineOfRun().url });
   demo = await callerFor(stack.url);
   // A new engine subscribes to a handler's queue within a minute, and only while the handler is active.
@@ -28,18 +29,21 @@ interface Report {
   dryRun: boolean;
 }
 
-/** Only the executions that this file has lost: other suites leave executions behind on purpose. */
+/**
+ * The look-back covers only executions of this file, because other suites leave incomplete executions behind on
+ * purpose.
+ */
 const args = () => ['reconcile', '--engine', engineOfRun().url, '--after', '1s', '--look-back', lookBack()];
 const reconcile = (...options: string[]) => runCli([...args(), ...options], stack.routerEnv);
 let lostAt = Date.now();
-/** Longer by what the start of a process takes on a busy machine. */
+/** Adds the time that the start of a process takes on a busy machine. */
 const lookBack = () => `${Math.ceil((Date.now() - lostAt) / 1_000) + 20}s`;
 const mdmOf = (id: string) =>
   engineApi(engineOfRun().url).get<{ workflowId: string; status: string }[]>(
     `/workflow/mdmWF/correlated/${id}?includeClosed=true`,
   );
 
-/** @returns the execution's id */
+/** Sends a PATCH and returns its execution id. */
 async function patch(cccid: string): Promise<string> {
   const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
     method: 'PATCH',
@@ -53,7 +57,7 @@ async function patch(cccid: string): Promise<string> {
 const { withoutHandler, untilEventsTaken } = lostEventsOf(engineOfRun());
 const queue = 'college-adaptorWF:person_patched';
 
-/** A PATCH whose event the engine takes and does nothing with. */
+/** Sends a PATCH whose event the engine takes without starting anything; returns its execution id. */
 async function loseEvent(): Promise<string> {
   lostAt = Date.now();
   let executionId = '';
@@ -97,7 +101,7 @@ it(
     expect(await mdmOf(lost), 'the answer was no').toEqual([]);
 
     const repaired = await reconcile('--yes', '--json');
-    // 2 only when another file has left something behind that cannot be repaired at once.
+    // The exit code is 2 only when another file has left an execution that cannot be repaired at once.
     const open = repaired
       .json<Report>()
       .findings.filter(({ action }) => !['started', 'retried', 'continued'].includes(action));

@@ -1,4 +1,4 @@
-// Tests of `token`: for each reason, its output agrees with the response of the running router.
+// Tests of `token`: for each reason for a refusal, its output agrees with the response of the running router.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

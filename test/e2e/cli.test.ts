@@ -1,4 +1,4 @@
-// The CLI against the real engine: straight to it, and through the router with the ops client.
+// Tests of the CLI on the real engine: directly, and through the router with the ops client.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CliResult, runCli } from '../cli/run-cli.ts';
@@ -19,7 +19,10 @@ beforeEach(() => {
 afterEach(() => definitions.dispose());
 
 const count = () => definitionNames(definitions.dir).length;
-/** Those of the copy that no engine has seen; the others are those of the product, registered before this file ran. */
+/**
+ * Number of definitions of the copy that are new to the engine; the others are the product's, registered before this
+ * file ran.
+ */
 const fresh = 9;
 
 const register = (...options: string[]) =>

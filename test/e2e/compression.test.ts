@@ -1,4 +1,5 @@
-// Compressed responses on the whole way: from the back end through the engine to clients that accept br, gzip or nothing.
+// Tests of compressed responses end to end: from the back end through the engine to clients that accept br, gzip or
+// nothing.
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,7 +13,7 @@ import { engineOfRun } from './engine-of-run.ts';
 
 const text = JSON.stringify({ film: 'a film about a film about a film. '.repeat(400) });
 const seen: IncomingMessage[] = [];
-/** A back end that answers a large JSON document with the header fields that the query names. */
+/** A back end that responds with a large JSON document and the header fields in the query. */
 const backEnd = createServer((request, response) => {
   seen.push(request);
   const fields = Object.fromEntries(new URL(request.url ?? '', 'http://x').searchParams);

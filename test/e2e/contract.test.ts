@@ -1,4 +1,5 @@
-// Every operation of /openapi.json, called on a whole stack with the examples of the document: the responses are as described.
+// Tests that the responses of every operation of /openapi.json, called on a whole stack with the document's examples,
+// are as described.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +26,7 @@ let operationOf: Awaited<ReturnType<typeof checkAnswersOf>>['operationOf'];
 const tokens = new Map<string, string>();
 
 beforeAll(async () => {
-  // Data of their own: the examples also remove persons whom other files know.
+  // Separate data, because the examples remove persons that other files use.
   stack = await shareStack({ engineUrl: engineOfRun().url, backEnds: { STATE_DIR: backEndsDir } });
   document = (await call(`${stack.url}/openapi.json`)).json<OpenApiDocument & Record<string, unknown>>();
   steps = Object.entries(document.paths).flatMap(([template, item]) =>
@@ -45,7 +46,7 @@ afterAll(async () => {
   rmSync(backEndsDir, { recursive: true, force: true });
 });
 
-/** Examples of the document; what has none is a word that names nothing. */
+/** Fills path parameters with the examples of the document; one without an example gets a word that names nothing. */
 function fillIn(template: string, parameters: readonly Parameter[]): string {
   const of = (name: string) => parameters.find((parameter) => parameter.in === 'path' && parameter.name === name);
   return template.replace(/\{(\w+)\}/g, (_, name: string) =>
@@ -59,7 +60,7 @@ const clientOf: Readonly<Record<string, string>> = {
   conductor_admin: 'ops',
 };
 
-/** What the document cannot say: secrets, and what the engine must not be told. */
+/** Returns the request of a step: it adds secrets, and replaces examples that the engine must not receive. */
 function requestOf({ method, path, operation }: Step): CallOptions {
   const [requirement = {}] = operation.security ?? [];
   const [scheme, scopes = []] = Object.entries(requirement)[0] ?? [];
@@ -80,7 +81,10 @@ function requestOf({ method, path, operation }: Step): CallOptions {
   return { method, headers, body };
 }
 
-/** Those that say what their success looks like. No example names an execution that exists: they have a test of their own. */
+/**
+ * Returns true for operations that describe their success. Examples name no existing execution; executions have a
+ * separate test.
+ */
 const expectsSuccess = ({ operation: { responses = {}, tags = [] } }: Step) =>
   !tags.includes('executions') &&
   !('default' in responses) &&
@@ -91,7 +95,7 @@ describe('every operation of the document', () => {
     const answered: Record<string, number> = {};
     for (const step of steps) {
       const { status, text } = await call(`${stack.url}${step.path}`, requestOf(step));
-      // A route may be there whose back end this stack does not run.
+      // This stack may not run the back end of every route.
       if (!expectsSuccess(step) && text.includes('"/problems/back-end-unreachable"')) continue;
       expect(operationOf({ method: step.method, path: step.path })?.operation.operationId).toBe(
         step.operation.operationId,
@@ -100,7 +104,7 @@ describe('every operation of the document', () => {
     }
     const failed = steps.filter((step) => expectsSuccess(step) && (answered[step.name] ?? 0) >= 300);
     expect(failed.map(({ name }) => `${name}: ${answered[name]}`)).toEqual([]);
-    // The engine says 500 to a body that it cannot read.
+    // The engine responds with 500 to a body that it cannot read.
     const ours = steps.filter(({ operation }) => !operation.tags?.includes('conductor'));
     expect(ours.filter(({ name }) => (answered[name] ?? 0) >= 500)).toEqual([]);
     expect(steps.length).toBeGreaterThan(40);

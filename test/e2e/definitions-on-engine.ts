@@ -1,4 +1,4 @@
-// The CLI's definition commands on the shared engine, looking only at definitions that no other test knows.
+// Runs the CLI's definition commands on the shared engine, limited to definitions that no other test uses.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { Engine } from '#lib/conductor/engine.ts';
@@ -14,7 +14,7 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
   const scope = ['--dir', dir, '--only', `*${suffix}*`];
   const { get, send, execution } = engineApi(engineUrl);
   return {
-    /** Brings the engine in step with the files, without the CLI: where a test begins. */
+    /** Brings the engine in line with the files, without the CLI, as the initial state of a test. */
     async prepare() {
       const engine = new Engine({ url: engineUrl, timeoutMs: 10_000, connections: 2 });
       const api = new MetadataApi((request) => engine.request(request));
@@ -28,12 +28,15 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
       await engine.close();
       if (outcome !== 'done') throw new Error(`the definitions were not registered: ${outcome}`);
     },
-    /** Runs a command on these definitions; `--engine` among the options is another way to the engine. */
+    /** Runs a command on these definitions; `--engine` in the options replaces the address of the engine. */
     run: (command: string, ...options: string[]) => runCli([command, '--engine', engineUrl, ...scope, ...options]),
-    /** Starts it as a process that can be killed, on another way to the engine if need be. */
+    /** Starts a command as a process that can be killed, if necessary with another address of the engine. */
     start: (command: string, options: string[], url = engineUrl) =>
       startCli([command, '--engine', url, ...scope, ...options]),
-    /** Which of them the engine has: `workflow moviesWF1a2b v1` without the random part, in the order of the engine. */
+    /**
+     * Returns the definitions that the engine has, without the random part of their names (`workflow moviesWF v1`),
+     * sorted.
+     */
     async registered() {
       const namesAt = async (path: string) =>
         (await get<{ name: string; version?: number }[]>(path))
@@ -55,7 +58,7 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
       const input = { inbound: { httpMethod: 'GET' } };
       return (await send('POST', '/workflow', { name, version, input, taskToDomain })).text;
     },
-    /** Works on the next task of a type, as a worker does; returns the execution it belonged to. */
+    /** Completes the next task of a type, as a worker does; returns the id of its execution. */
     async completeTask(taskType: string) {
       const poll = `/tasks/poll/batch/${taskType}?count=1&timeout=2000&workerid=test`;
       const [task] = await get<{ taskId: string; workflowInstanceId: string }[]>(poll);
@@ -65,7 +68,7 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
       await send('POST', '/tasks', { taskId, workflowInstanceId, status: 'COMPLETED', outputData });
       return workflowInstanceId;
     },
-    /** Status of an execution. */
+    /** Returns the status of an execution. */
     statusOf: async (id: string) => (await execution(id)).status,
     /** Changes something in the engine behind the CLI's back. */
     send,
@@ -74,7 +77,7 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
 
 export type DefinitionsOnEngine = ReturnType<typeof definitionsOn>;
 
-/** A definition of the copy as an object, with something changed. */
+/** Returns a definition of the copy as an object, with the members of `change`. */
 export function definitionIn({ dir }: RandomDefinitions, file: string, change: object = {}): Record<string, unknown> {
   const path = `${dir}/${file}`;
   if (!existsSync(path)) throw new Error(`there is no ${file}`);

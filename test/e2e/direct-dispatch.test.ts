@@ -1,4 +1,5 @@
-// Reads through two routers that share Redis: two engine calls each, whichever router a worker asks, and no write done twice.
+// Tests of two routers that share Redis: a read takes two engine calls, whichever router a worker polls, and no write
+// is applied twice.
 
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,7 +61,7 @@ describe('two routers with Redis', requires('redis'), () => {
     await backEnd?.close();
   });
 
-  /** Sends a number of reads, eight at a time, to the routers in turn. */
+  /** Sends a number of reads to the routers in turn, eight at a time. */
   async function readMany(count: number, name: string): Promise<void> {
     let next = 0;
     const client = async () => {

@@ -1,4 +1,5 @@
-// Tests of /docs in a real browser: it renders, complies with its content security policy, and calls the router with a token.
+// Tests of /docs in a real browser: the page renders, complies with its content security policy, and calls the router
+// with a token.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The commands of README, tutorials and how-tos are run as they stand there, and print what the pages show.
+// Tests that the commands of README, tutorials and how-tos, run unchanged, print what the pages show.
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { isRun, readSamples, samplePages } from '../docs/samples/samples.ts';
@@ -14,7 +14,7 @@ describe('the samples of the documentation', { ...requires('bash', 'git', 'curl'
   let runner: SampleRunner;
   beforeAll(async () => {
     await stopIdleWorkers();
-    // In full depth, `npm start` starts an engine of its own, as for a reader.
+    // In full depth, `npm start` starts its own engine, as it does for a reader.
     runner = new SampleRunner(byDepth(engineUrl, undefined));
   });
   afterAll(async () => {

@@ -1,4 +1,4 @@
-// The engine's API behind OAuth: what workers and operators may do, and that stock clients work through it.
+// Tests of the engine's API behind OAuth: what workers and operators may do, and that stock clients work with it.
 
 import { randomUUID } from 'node:crypto';
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
@@ -33,7 +33,7 @@ const json = (body: unknown, method = 'POST') => ({
 });
 const api = (path: string) => `/conductor/api${path}`;
 
-/** Starts the workflow of these tests straight at the engine, as another start path would. */
+/** Starts the workflow of these tests directly at the engine, as other programs may do. */
 async function startElsewhere(input: unknown, taskToDomain = {}): Promise<string> {
   const answer = await call(`${engineUrl}/api/workflow`, json({ name: workflow, version: 1, input, taskToDomain }));
   return answer.text;
@@ -246,7 +246,7 @@ describe('a stock SDK worker', () => {
     }
   });
 
-  it('with a wrong secret is told 401 as JSON', async () => {
+  it('with a wrong secret gets 401 as JSON', async () => {
     const answer = await call(`${stack.url}${api('/token')}`, json({ keyId: 'worker', keySecret: 'wrong' }));
     expect(answer.status).toBe(401);
     expect(answer.json()).toMatchObject({ status: 401 });

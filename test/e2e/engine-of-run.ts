@@ -1,10 +1,10 @@
-// The engines of a run, one for each file that runs at a time: files share an engine's queues, so no two may run on one.
+// The engines of a run, one for each file that runs concurrently: concurrent files must not share an engine's queues.
 
 import { inject } from 'vitest';
 
 export interface EngineOfRun {
   readonly url: string;
-  /** Where the engine keeps its database and its log; of a given one, CONDUCTOR_STATE_DIR. */
+  /** Folder of the engine's database and log; CONDUCTOR_STATE_DIR for an engine that was given. */
   readonly stateDir: string;
 }
 
@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** The engine of the worker that runs this file. Vitest numbers those that run at the same time from 1. */
+/** Returns the engine of the vitest worker that runs this file. Vitest numbers concurrent workers from 1. */
 export function engineOfRun(): EngineOfRun {
   const engines = inject('engines');
   const engine = engines[Number(process.env['VITEST_POOL_ID']) - 1];

@@ -1,4 +1,5 @@
-// The list of executions on an engine without a search index: it says so, and one execution is still found by its id.
+// Tests of the list of executions on an engine without a search index: it says so, and an execution is still found by
+// its id.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// More event handlers than the engine has cores, on each store: the engine serves the queue of every one.
+// Tests of more event handlers than the engine has cores, on each store: the engine serves the queue of every handler.
 
 import { describe, it } from 'vitest';
 import { type EngineKind, startFaultEngine } from '../faults/engine.ts';
@@ -9,7 +9,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 const queues = ['one', 'two', 'three'];
 const owner = { ownerEmail: 'tests@example.org' };
 
-/** A workflow whose only task publishes an event, and the handler that starts `heardWF` for it. */
+/** Returns a workflow whose only task publishes an event, and the handler that starts `heardWF` for that event. */
 const definitionsOf = (queue: string) => ({
   workflow: {
     ...{ ...owner, name: `${queue}WF`, version: 1, schemaVersion: 2, timeoutSeconds: 0 },

@@ -1,4 +1,4 @@
-// Tests of events in the engine: which responses start mdmWF, and where the shares arrive.
+// Tests of events in the engine: which responses start mdmWF, and in which domains the shares are queued.
 
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { stopIdleWorkers } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engine = new Engine({ url: engineOfRun().url, timeoutMs: 10_000, connections: 4 });
-/** Tasks of these executions wait where no other worker of this run polls. */
+/** Task domain of these executions, which no other worker of this run polls. */
 const domain = `test-${randomBytes(4).toString('hex')}`;
 
 async function get<T>(path: string): Promise<T> {
@@ -35,7 +35,7 @@ const complete = ({ taskId, workflowInstanceId }: Task, outputData: TaskResult['
 const correlated = (name: string, executionId: string) =>
   get<EngineExecution[]>(`/api/workflow/${name}/correlated/${executionId}?includeClosed=true&includeTasks=false`);
 
-/** Runs college-adaptorWF to its end with this response of the back end; its execution id. */
+/** Runs college-adaptorWF to its end with this response of the back end, and returns the execution id. */
 async function route(httpMethod: string, status: number | undefined, version = 2): Promise<string> {
   const inbound = createInbound({
     httpMethod,
@@ -61,11 +61,11 @@ async function route(httpMethod: string, status: number | undefined, version = 2
   return executionId;
 }
 
-/** The one mdmWF that a PATCH has started. */
+/** Waits for the execution of mdmWF that a PATCH has started, and returns it. */
 const mdmOf = (executionId: string, timeoutMs = 10_000) =>
   pollUntil(`mdmWF of ${executionId}`, async () => (await correlated('mdmWF', executionId))[0], { timeoutMs });
 
-/** Ends an mdmWF with these interested systems. */
+/** Completes an execution of mdmWF with these interested systems. */
 async function answerMdm({ workflowId }: EngineExecution, interestedSystems: unknown): Promise<Task> {
   const task = await takeTask('mdm_notify', workflowId);
   await complete(task, { notificationId: 'n-1', interestedSystems });
@@ -75,7 +75,7 @@ async function answerMdm({ workflowId }: EngineExecution, interestedSystems: unk
 beforeAll(async () => {
   // Workers of an earlier file would take the tasks.
   await stopIdleWorkers();
-  // The engine begins to listen to a new handler's queue within a minute.
+  // The engine may take a minute to listen to a new handler's queue.
   await answerMdm(await mdmOf(await route('PATCH', 200), 90_000), []);
 }, 120_000);
 
@@ -105,7 +105,7 @@ describe('the event of a PATCH', () => {
       await route('PUT', 200),
       await route('PATCH', 200, 1),
     ];
-    // Events are taken in order: once this one has come through, all before it have been judged.
+    // The engine handles events in order: when this event has had its effect, all earlier ones have been handled.
     await answerMdm(await mdmOf(await route('PATCH', 200)), []);
     for (const executionId of quiet) expect(await correlated('mdmWF', executionId)).toEqual([]);
   });

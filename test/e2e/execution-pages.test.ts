@@ -1,4 +1,5 @@
-// The pages of executions as an operator uses them: list, find, timeline, diagram, and a change from PATCH to second college.
+// Tests of the operations pages for executions: list, search, timeline, diagram, and a change from the PATCH to the
+// second college.
 
 import { randomUUID } from 'node:crypto';
 import type { Browser } from 'playwright-core';
@@ -21,11 +22,11 @@ let stack: Stack;
 let demo: Caller;
 /** A PATCH that MDM shares with college 002. */
 let patched: RouterAnswer;
-/** A PATCH that its back end broke off. */
+/** A PATCH whose response the back end broke off. */
 let failed: RouterAnswer;
 /** An execution whose task no worker takes. */
 let hanging: string;
-/** An execution of a workflow with every kind of task that a diagram knows. */
+/** An execution of a workflow with every kind of task that a diagram can show. */
 let drawn: string;
 const drawnWorkflow = `drawn-${randomUUID().slice(0, 8)}`;
 
@@ -45,7 +46,7 @@ function untilShared(source: string): Promise<boolean> {
     'the share to complete',
     async () =>
       (await call(`${engineUrl}${path}`)).json<{ status: string }[]>().some((one) => one.status === 'COMPLETED'),
-    // The engine listens to a new handler within a minute.
+    // The engine may take a minute to listen to a new handler's queue.
     { timeoutMs: 100_000, everyMs: 200 },
   );
 }
@@ -72,7 +73,7 @@ afterAll(async () => {
   await proxy?.stop();
 });
 
-/** A workflow as other engines may have it: also with types that this product's own definitions do not use. */
+/** Registers a workflow with task types that this product's own definitions do not use, but other workflows may. */
 async function registerDrawn(): Promise<void> {
   const simple = (name: string) => ({ name: 'movies_intake', taskReferenceName: name, type: 'SIMPLE' });
   const definition = {
@@ -141,7 +142,7 @@ describe('the list', () => {
     expect(text).not.toMatch(/moviesWF\s*<small>/);
   });
 
-  it('shows what hangs, the oldest first, with what it waits for', async () => {
+  it('shows hanging executions, the oldest first, with what they wait for', async () => {
     const { text } = await get('/executions?state=running&workflow=moviesWF');
     expect(rowsOf(text)).toContain(hanging);
     expect(text).toMatch(/waits for a worker that takes movies_intake in domain nobody, for \d+ s/);
@@ -153,7 +154,7 @@ describe('the list', () => {
     expect(text).toMatch(/client: only letters[\s\S]*state: unknown[\s\S]*until: not a time/);
   });
 
-  it('finds an execution by its id, by the request id, and tells what it does not find', async () => {
+  it('finds an execution by its id or the request id, and says when it finds none', async () => {
     const find = async (id: string) => (await get(`/executions/find?id=${encodeURIComponent(id)}`)).headers['location'];
     expect(await find(` ${executionOf(failed)} `)).toBe(`/executions/${executionOf(failed)}`);
     const byRequest = String(await find(String(failed.headers['x-request-id'])));
@@ -216,7 +217,7 @@ describe('an execution', () => {
     expect(text.match(/<path class="edge idle"/g)).toHaveLength(2);
   });
 
-  it('shows the change as one picture from the PATCH to the second college, on the page of each of its executions', async () => {
+  it('shows the change as one diagram from the PATCH to the second college on the page of each execution', async () => {
     const share = rowsOf((await get('/executions?workflow=mdm-shareWF')).text)[0];
     for (const id of [executionOf(patched), String(share)]) {
       const { text } = await get(`/executions/${id}`);
@@ -227,7 +228,7 @@ describe('an execution', () => {
     }
   });
 
-  it('says that MDM was not told of a PATCH that was refused', async () => {
+  it('says that MDM was not notified of a PATCH that was refused', async () => {
     const refused = await patch('faults/status/409');
     const { text } = await get(`/executions/${executionOf(refused)}`);
     expect(text).toMatch(/<title>mdmWF: not started<\/title>/);
@@ -326,7 +327,7 @@ describe('in a browser', requires('chromium'), () => {
     await close();
   });
 
-  it('says that the engine is away, also for a page that is open, and goes on when it is back', async () => {
+  it('says that the engine is unavailable, even on an open page, and recovers when it is back', async () => {
     const { page, close } = await open(`/executions/${hanging}`);
     await proxy.cut();
     await page.waitForSelector('text=The engine does not respond', { timeout: 20_000 });

@@ -1,4 +1,4 @@
-// The cases of `npm run faults` that are quick enough for every run, judged by the same checker of I1 to I7.
+// The cases of `npm run faults` that are quick enough for every run, checked for the same invariants I1 to I7.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Case } from '../faults/cases/case.ts';
@@ -11,7 +11,7 @@ import type { World } from '../faults/world.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-/** The machine does several things at once here. What a request may take is judged by `npm run faults`. */
+/** Multiplies time limits, because other tests run at the same time; `npm run faults` checks the real limits. */
 const timesJudged = 10;
 
 let world: World;
@@ -22,7 +22,7 @@ beforeAll(async () => {
     { url: engineOfRun().url },
     {
       budgetMs: 8_000,
-      // A notification that dies with its worker is handed out again after a minute: the long runs wait for it.
+      // A notification whose worker dies is retried only after a minute; the long runs cover it.
       patches: false,
       ...withDyingWorkers,
     },
@@ -67,13 +67,13 @@ it('an engine that answers 500 after it has started the workflow: a write is not
   expect([status, problem]).toEqual([504, 'outcome-unknown']);
 });
 
-it('none of it violated an invariant, each was judged, and the router holds nothing any more', async () => {
+it('no fault violated an invariant, every invariant was checked, and the router holds nothing any more', async () => {
   await world.untilServed();
   await load.stop();
   const { violations, judged } = world.verdict(timesJudged);
   expect(violations).toEqual([]);
-  // This file sends no PATCH.
+  // I2 is about PATCHes, of which this file sends none.
   expect(invariants.filter((invariant) => judged[invariant] === 0)).toEqual(['I2']);
-  // A write whose client was told 504 is followed until it has ended.
+  // The router keeps following a write whose client received 504 until the write has ended.
   await pollUntil('waits to end', async () => (await world.levels()).waits === 0, { timeoutMs: 30_000 });
 });

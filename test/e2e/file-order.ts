@@ -1,9 +1,12 @@
-// The order in which files of the suite start: those that use the same processes one after the other, large ones first.
+// The order in which files of the suite start: files that use the same processes follow each other, large ones first.
 
 import { readFileSync } from 'node:fs';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files with a stack or an engine of their own; then those whose shared stack has no workers; the usual stack comes last. */
+/**
+ * Files with their own stack or engine, then shared stacks without workers, then shared stacks with other options;
+ * files with the usual shared stack come last.
+ */
 const patterns = [
   /\b(?:launchStack|startStack|startWorld|startFaultEngine|startPreparedEngine|SampleRunner)\(/,
   /\bwithWorkers: false\b|\bversioned-routers\b|\battacked-stack\b/,

@@ -30,12 +30,12 @@ let demo: Caller;
 let restore: () => Promise<void>;
 
 beforeAll(async () => {
-  // Of a write: 90 s become 3.
+  // The response timeout of a write becomes 3 s instead of 90 s.
   restore = await scaleResponseTimeouts(engineUrl, 1 / 30);
   stack = await shareStack({
     engineUrl,
     router: { ROUTER_RESPONSEDEADLINEMS: '2000' },
-    // A stopped worker has a poll open, which gets the task: one that ended first would leave the task in the queue.
+    // A long poll: the stopped worker must still have an open poll, which receives the task.
     workers: { WORKERS_POLLTIMEOUTMS: '60000', WORKERS_TASKTYPES: 'college-adaptor_intake' },
     backEnds: { BACKENDS_HISTORY_FILE: historyFile },
     colocatedDomain: null,
@@ -53,7 +53,7 @@ afterAll(async () => {
 const newPath = () => `/adaptor/001/mock/echo/${randomUUID()}`;
 const write = { method: 'PUT', body: '{"name":"x"}', headers: { 'content-type': 'application/json' } };
 
-/** How often the back end got a request for a path. */
+/** Returns how often the back end received a request for a path. */
 function countReceived(path: string): number {
   const lines = readFileSync(historyFile, 'utf8').trimEnd().split('\n');
   const events = lines.map((line) => JSON.parse(line) as BackEndEvent);
@@ -61,7 +61,7 @@ function countReceived(path: string): number {
   return events.filter((event) => event.event === 'received' && event.target.endsWith(target)).length;
 }
 
-/** By then, everything that was in progress has been sent. */
+/** Waits until a new write succeeds; by then, everything that was in progress has been sent. */
 async function writeAndWait(): Promise<void> {
   await pollUntil('a write to succeed', async () => (await demo(newPath(), write)).status === 200);
 }
@@ -81,14 +81,14 @@ const ended = (id: string) => async (): Promise<WholeExecution | undefined> => {
 };
 
 describe('a process that is stopped and continued', () => {
-  it('a worker, past the response time-out of a write that it was handed: the back end does not get it', async () => {
+  it('a worker, past the response timeout of a write that it was handed: the back end does not get it', async () => {
     const path = newPath();
     await pollUntil('an open poll', async () => (await readCount(stack.operationsUrl, 'router_held_polls')) > 0);
     const answer = await whileStopped(stack.workers[0], async () => {
       const { status, json } = await demo(path, write);
       const { executionId } = json<{ executionId: string }>();
       await pollUntil('the engine to give the task up', async () => {
-        // Without a wake-up, it checks within half a minute.
+        // Without this call, the engine would check the execution only within half a minute.
         await executions.decide(executionId);
         return ended(executionId)();
       });

@@ -1,4 +1,4 @@
-// Real engines for the whole run: the one CONDUCTOR_URL names, else some that are started here; definitions are registered.
+// Provides real engines with registered definitions for the whole run: the one at CONDUCTOR_URL, or otherwise new ones.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ interface Started extends EngineOfRun {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Workers inherit this process's environment.
+  // Vitest's workers inherit this process's environment.
   const postgresql = await startOwnPostgresql();
   Object.assign(process.env, postgresql?.env);
   const starts = await Promise.allSettled(Array.from({ length: countEngines() }, start));
@@ -54,7 +54,7 @@ async function start(): Promise<Started> {
   }
 }
 
-/** Starts and ends an execution, so that no test waits for an engine that loads its classes. */
+/** Starts and ends an execution, so that the engine loads its classes before the first test. */
 async function warmUp(url: string): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const body = JSON.stringify({ name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody' } });

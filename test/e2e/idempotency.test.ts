@@ -1,4 +1,4 @@
-// Tests of safe retries: one key starts one execution, at every router and in spite of failures.
+// Tests of safe retries: one key starts one execution, at every router and despite failures.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const historyFile = join(dir, 'history.jsonl');
 writeFileSync(historyFile, '');
 const [oldKey, newKey] = ['old', 'new'].map((id) => `${id}:${randomBytes(32).toString('base64')}`) as [string, string];
 
-/** Room for all pairs: it is not overload that is tried here. */
+/** Limits that admit all pairs, because these tests are not about overload. */
 const room = {
   ADMISSION_QUEUELENGTH: '2000',
   ADMISSION_QUEUEMS: '60000',
@@ -67,7 +67,7 @@ const keyed = (key: string, options: CallOptions = {}): CallOptions => ({
 const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
 const replayed = ({ headers }: RouterAnswer) => headers['idempotency-replayed'];
 
-/** What the back ends received at a path of `echo`, or at whatever contains a text. */
+/** Returns the requests that the back ends received at a path of `echo`, or at paths that contain a text. */
 function received(path: string): (BackEndEvent & { target: string })[] {
   const text = path.slice(path.lastIndexOf('/') + 1);
   const lines = readFileSync(historyFile, 'utf8').trimEnd().split('\n');
@@ -77,7 +77,7 @@ function received(path: string): (BackEndEvent & { target: string })[] {
     .filter(({ event }) => event === 'received');
 }
 
-/** Everything but what belongs to one exchange. */
+/** Returns a response without the parts that differ in every exchange. */
 function essence({ status, bytes, headers }: RouterAnswer) {
   const {
     date: _d,
@@ -129,7 +129,7 @@ describe('the same key and the same request', () => {
       expect(replayed(second)).toBe('true');
       expect(essence(second)).toEqual(essence(first));
       expect(received(path)).toHaveLength(1);
-      // What the back end gets is the execution's id, not the client's key.
+      // The back end receives the execution id as the key, not the client's key.
       const { headers } = first.json<{ headers: Record<string, string> }>();
       expect(headers['idempotency-key']).toBe(first.headers['x-execution-id']);
     },
@@ -361,9 +361,9 @@ describe('when the engine breaks', () => {
     },
   );
 
-  it('nobody knows whether the start has arrived: 409 until it can no longer come, never a second one', async () => {
+  it('unknown whether the start has arrived: 409 until it can no longer arrive, never a second start', async () => {
     const [path, key] = [echo(), randomUUID()];
-    // Not HTTP at all: the engine did not get the start, and the router cannot know.
+    // The response is not HTTP: the engine did not receive the start, but the router cannot know that.
     Object.assign(engine, { mood: 'garbage', concerns: onlyStarts });
     const first = await demo(path, keyed(key));
     engine.mood = 'pass';
@@ -395,8 +395,8 @@ describe('required by the gateway configuration', () => {
 const pairCount = byDepth(40, 500);
 
 /**
- * Pairs of the same request with the same key, each pair at the same instant and all of them at once; every key
- * starts one execution. On a busy machine some are refused or told that the outcome is unknown: they ask again.
+ * Sends pairs of the same request with the same key, all pairs at once; every key starts one execution. On a busy
+ * machine, some requests are refused or get a response that the outcome is unknown; these are repeated.
  */
 async function race(callers: [Caller, Caller]): Promise<Record<string, number>> {
   const outcomes: Record<string, number> = {};
@@ -424,7 +424,7 @@ async function race(callers: [Caller, Caller]): Promise<Record<string, number>> 
   const repeated = events.filter(({ target }, index) => events.findIndex((each) => each.target === target) !== index);
   expect(repeated, JSON.stringify(events)).toEqual([]);
   expect(events).toHaveLength(pairCount);
-  // Without load each pair is one of these two.
+  // Without load, every pair has one of these two outcomes.
   const plain = (outcomes['200,409'] ?? 0) + (outcomes['200,replayed'] ?? 0);
   expect(plain, JSON.stringify(outcomes)).toBeGreaterThan(0);
   return outcomes;
@@ -458,15 +458,15 @@ describe('pairs at the same instant start one execution each', () => {
       await server?.stop();
     });
 
-    it('one of each pair at each', async () => {
+    it('one request of each pair at each router', async () => {
       await race([demo, atSecond]);
       const left = async () => (await server.command('KEYS', 'service-router:idempotency-*')) as unknown[];
       await pollUntil('no lock to be left in Redis', async () => (await left()).length === 0);
     }, 400_000);
 
-    it('what one has started the other one replays', async () => {
+    it('an execution of one router is replayed by the other', async () => {
       const [path, key] = [echo(), randomUUID()];
-      // Redis on a busy machine may have missed its deadline in the load before.
+      // On a busy machine, Redis may have missed its deadline during the preceding load.
       const first = await pollUntil('a response', async () => {
         const answer = await demo(path, keyed(key));
         return answer.status === 200 && answer;

@@ -1,4 +1,5 @@
-// Keycloak as the identity provider, with the realm of deploy/: opt-in, as it is fetched (176 MB) and takes its time to start.
+// Tests of Keycloak as the identity provider, with the realm of deploy/: opt-in, because it is downloaded (176 MB) and
+// starts slowly.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { administer, type RealmAdmin } from '../keycloak/admin.ts';
@@ -29,7 +30,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       engineUrl: engineOfRun().url,
       router: {
         OAUTH_ISSUER: keycloak.issuer,
-        // As docker-compose.yml has it: nothing is discovered.
+        // As in docker-compose.yml, so that nothing is discovered.
         OAUTH_JWKSURL: `${keycloak.issuer}/protocol/openid-connect/certs`,
         OAUTH_TOKENURL: `${keycloak.issuer}/protocol/openid-connect/token`,
       },
@@ -170,7 +171,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       await admin.rotateKeys();
       const after = await tokenFor('reader');
       expect(partsOf(after)[0]['kid']).not.toBe(partsOf(before)[0]['kid']);
-      // An unknown key makes the router fetch the set, but not again within seconds of the last unknown one.
+      // An unknown key makes the router fetch the key set, but not within seconds of the previous unknown key.
       await pollUntil('the new key', async () => (await get('/movies/Metropolis', after)).status === 200);
       expect((await get('/movies/Metropolis', before)).status).toBe(200);
     });
@@ -197,7 +198,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
   });
 });
 
-/** Header and claims of a JWT. */
+/** Returns header and claims of a JWT. */
 function partsOf(token: string): [header: Record<string, unknown>, claims: Record<string, unknown>] {
   const [header, claims] = token.split('.').map((part) => Buffer.from(part, 'base64url').toString('utf8'));
   return [JSON.parse(header ?? ''), JSON.parse(claims ?? '')] as [Record<string, unknown>, Record<string, unknown>];

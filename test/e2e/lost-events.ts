@@ -1,4 +1,4 @@
-// Events that the engine loses: it takes them from their queue while the condition of their handler never holds.
+// Makes the engine lose events: it takes them from their queue while the condition of their handler never holds.
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,8 +10,9 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun) {
   const { get, send } = engineApi(url);
   return {
     /**
-     * Runs `work` while the condition of a handler never holds: the engine takes its events and does nothing with them. A
-     * handler that is not active would not do: once a minute the engine stops listening to queues without active handlers.
+     * Runs `work` while the condition of a handler never holds, so that the engine takes events without starting
+     * anything. Deactivating the handler would not work: once a minute the engine stops listening to queues without
+     * active handlers.
      */
     async withoutHandler(name: string, work: () => Promise<void>) {
       const handlers = await get<{ name: string }[]>('/event');
@@ -24,11 +25,12 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun) {
         await send('PUT', '/event', handler);
       }
     },
-    /** The engine has taken the events of this queue and done what it does with them. */
+    /** Waits until the engine has taken and handled all events of a queue. */
     async untilEventsTaken(queue: string) {
       const size = async () => (await get<Record<string, number>>('/tasks/queue/all'))[queue] ?? 0;
       const isDone = async () => (await size()) === 0 && unfinished(stateDir, queue) === 0;
-      // An engine looks once a minute which queues have active handlers, and may listen to this one only then.
+      // An engine checks once a minute which queues have active handlers, and may start to listen to this queue only
+      // then.
       await pollUntil(`the events of ${queue} to be dropped`, isDone, { timeoutMs: 90_000 });
     },
   };
@@ -36,9 +38,12 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun) {
 
 export type LostEvents = ReturnType<typeof lostEventsOf>;
 
-/** Returns how many events of a queue the engine has not acknowledged: it takes an event first, and looks for handlers then. */
+/**
+ * Returns the number of events of a queue that the engine has not acknowledged: it takes an event before it looks for
+ * handlers.
+ */
 function unfinished(stateDir: string, queue: string): number {
-  // Of an engine that was given, nothing but its API is known.
+  // The database of a given engine is unknown.
   if (stateDir === '') return 0;
   const database = new DatabaseSync(join(stateDir, 'engine', 'conductor.db'), { readOnly: true, timeout: 5_000 });
   try {

@@ -1,4 +1,5 @@
-// MDM publishes updates to RabbitMQ, and routers start shares for them: broker, engine and routers of this suite's own, all of which are killed.
+// Tests of MDM's updates through RabbitMQ, for which routers start shares. Broker, engine and routers belong to this
+// suite, which kills all of them.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -48,7 +49,7 @@ afterAll(async () => {
   rmSync(historyDir, { recursive: true, force: true });
 }, 60_000);
 
-/** In college 002 and in nobody's crosswalk: MDM has no other opinion on the cccid. */
+/** A person of college 002 who is not in the crosswalk, so that MDM has no other cccid for the person. */
 const person = 'B00422384';
 const newUpdate = (given: Partial<Update> = {}): Update => ({
   misCode: '002',
@@ -79,7 +80,7 @@ async function executionsOf(name: string, updateId: string): Promise<EngineExecu
   return answer.json<EngineExecution[]>();
 }
 
-/** Lines of the history of the back ends that belong to one update. */
+/** Returns the writes for one update from the history of the back ends. */
 const writesOf = (updateId: string) =>
   readFileSync(historyFile, 'utf8')
     .trim()
@@ -98,7 +99,7 @@ async function countsOf(queue: string): Promise<QueueCounts> {
   const [ready = 0, unacknowledged = 0, consumers = 0] = row.slice(1).map(Number);
   return { ready, unacknowledged, consumers };
 }
-/** The broker tells these numbers every few seconds only. */
+/** Waits until the queue is empty; the broker updates its counts only every few seconds. */
 const untilEmpty = (queue: string) =>
   pollUntil(
     `${queue} to be empty`,
@@ -108,7 +109,7 @@ const untilEmpty = (queue: string) =>
     },
     { timeoutMs: 30_000, everyMs: 500 },
   );
-/** The dead-lettered message that is meant; others before it are taken away. */
+/** Takes dead-lettered messages until one matches, and returns it. */
 const takeDeadLettered = (isMeant: (message: SyncMessage) => boolean) =>
   pollUntil(
     'the dead-lettered message',
@@ -121,7 +122,7 @@ const takeDeadLettered = (isMeant: (message: SyncMessage) => boolean) =>
 const withId = (id: string) => (message: SyncMessage) => message.messageId === id;
 
 describe('an update that MDM publishes', requires('full', 'rabbitmq'), () => {
-  it('becomes mdm-shareWF in the domain of its college, the adaptor has the cccid, MDM hears of it', async () => {
+  it('starts mdm-shareWF in the domain of its college: the adaptor gets the cccid, and MDM is notified', async () => {
     const update = newUpdate();
     await mdm.publish(update);
     await untilShared(update);
@@ -210,7 +211,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     for (const update of updates) await untilShared(update, Math.max(1, until - performance.now()));
   };
 
-  it('the broker killed with messages inside, the engine away: all are shared when both are back', async () => {
+  it('the broker is killed with messages in it and the engine is down: all are shared when both are back', async () => {
     await engine.kill();
     const updates = many(30);
     await publishAll(updates);
@@ -275,7 +276,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     process.stderr.write(`killed 4 times over ${updates.length} updates: ${twice} shares were started twice\n`);
   }, 400_000);
 
-  // The last test: the broker of this suite has no queue any more.
+  // The last test, because it deletes the queue.
   it('a queue that is missing: readiness says so', async () => {
     await broker.control('delete_queue', 'mdm.updates');
     const said = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;

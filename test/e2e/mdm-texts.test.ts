@@ -1,4 +1,5 @@
-// A cccid with what the engine's store cannot hold, or would change, reaches MDM and the interested college as it was sent.
+// Tests that a cccid with characters that the engine's store cannot hold, or would change, reaches MDM and the
+// interested college unchanged.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -9,7 +10,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-// The engine subscribes to the queue of a new handler within a minute of its registration.
+// The engine may take a minute to subscribe to the queue of a new handler.
 vi.setConfig({ testTimeout: 180_000 });
 
 const textsOn = (kind: EngineKind) => {

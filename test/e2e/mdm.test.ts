@@ -1,4 +1,4 @@
-// A patched cccid reaches MDM and the interested college, without the adaptor or the client having a part in it.
+// Tests that a patched cccid reaches MDM and the interested college without the help of the adaptor or the client.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
     workers: { MDM_RETRYWINDOWSECONDS: '4', MDM_RETRYMAXDELAYSECONDS: '1' },
   });
   [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);
-  // The engine subscribes to the queue of a new handler within a minute of its registration: wait for it once.
+  // The engine may take a minute to subscribe to the queue of a new handler, so wait for that once.
   const first = await patchPerson('0320991', newCccid());
   await untilExecution('mdmWF', executionOf(first), 'COMPLETED', 90_000);
 }, 120_000);
@@ -98,7 +98,7 @@ describe('the round trip', () => {
         escaped: '$\\{workflow.secrets.X} \\${college-adaptor_intake.output.outbound} ${inbound}',
       },
     };
-    // Not as JSON.stringify would write it: what arrives is the text itself.
+    // White space that JSON.stringify would not write shows that the text itself arrives.
     const body = ` ${JSON.stringify(fields)}\n`;
     const query = 'note=${workflow.secrets.HOME}';
     const answer = await demo(`/adaptor/001/mock/colleges/001/persons/0319375?${query}`, {
@@ -126,7 +126,7 @@ describe('the round trip', () => {
   });
 });
 
-describe('what starts MDM and what does not', () => {
+describe('requests that notify MDM and requests that do not', () => {
   const statusOf = (method: string, status: number) =>
     demo(`/adaptor/001/mock/faults/status/${status}`, {
       method,
@@ -151,7 +151,7 @@ describe('what starts MDM and what does not', () => {
       statusOf('POST', 200),
       statusOf('GET', 200),
     ]);
-    // A later event that did start something shows that the earlier ones have been looked at.
+    // When a later event has started mdmWF, the earlier events have been handled.
     const loud = executionOf(await statusOf('PATCH', 200));
     await pollUntil('mdmWF of a later PATCH', async () => (await executionsFor('mdmWF', loud)).length === 1, {
       timeoutMs: 20_000,

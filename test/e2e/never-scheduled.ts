@@ -1,11 +1,12 @@
-// An execution as an engine leaves it that is killed between storing it and scheduling its task: without task and index row.
+// Creates the state that an engine leaves when it is killed between storing an execution and scheduling its task: no
+// task and no index row.
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
  * Removes the task of an execution that no worker has taken, and its row in the index.
- * @param stateDir of an engine on SQLite
+ * @param stateDir state directory of an engine on SQLite
  * @param ageMs how long ago the execution appears to have been started
  */
 export function removeTask(stateDir: string, executionId: string, ageMs: number): void {

@@ -1,5 +1,5 @@
-// `npm start`: the calls of API clients that were written before this router, the CLI beside it, an identity
-// provider that is already running, and the files that the stack leaves.
+// Tests of `npm start`: the calls of API clients that predate this router, the CLI beside the running stack, an
+// identity provider that is already running, and the files that the stack leaves.
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ describe('with an engine of its own', () => {
     return answer.json<{ access_token: string }>().access_token;
   }
 
-  /** Sends a request as those clients do: `bearer` in lower case, and a content type on GET as well. */
+  /** Sends a request as those clients do: `bearer` in lower case, and a content type even for GET. */
   async function ask(path: string, { body, client = 'demo' }: { body?: object; client?: string } = {}) {
     return call(`${stack.url}${path}`, {
       method: body === undefined ? 'GET' : 'PATCH',
@@ -40,7 +40,7 @@ describe('with an engine of its own', () => {
     });
   }
 
-  /** The rows of a list. */
+  /** Returns the rows of a list. */
   function rowsOf(answer: RouterAnswer): Record<string, unknown>[] {
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
     return answer.json<Record<string, unknown>[]>();

@@ -1,4 +1,5 @@
-// A gateway configuration with names and paths of its own: what clients are shown leads where they may go.
+// Tests of a gateway configuration with other names and paths: the links in responses are paths that the client may
+// use.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,7 @@ import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
 const dir = mkdtempSync(join(tmpdir(), 'service-router-names-'));
-/** Tasks of this file wait where no worker of another one polls. */
+/** Task domain of this file, which no worker of another file polls. */
 const domain = `names-${randomBytes(4).toString('hex')}`;
 
 let stack: Stack;

@@ -1,4 +1,4 @@
-// Tests of failing programs and connections: what clients get in the meantime, and that the system recovers.
+// Tests of failing programs and connections: which responses clients get in the meantime, and that the system recovers.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 
 describe('the engine', () => {
-  it('away: 503 with Retry-After without waiting for a time-out, nothing started; 401 and 404 stay exact; service returns by itself', async () => {
+  it('away: 503 with Retry-After without waiting for a timeout, nothing started; 401 and 404 stay exact; service returns by itself', async () => {
     await engine.cut();
     const startedAt = performance.now();
     const answer = await demo(film);

@@ -1,4 +1,5 @@
-// Tests of overload, hanging back ends and an unavailable engine: requests are rejected quickly, and others are not affected.
+// Tests of overload, hanging back ends and an unavailable engine: requests are rejected quickly, and others are not
+// affected.
 
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -11,11 +12,11 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-/** College 777: its adaptor holds every request until it is told to let go. */
+/** Requests to college 777, whose adaptor holds every request until `letGo` is called. */
 const held: ServerResponse[] = [];
 const holding = createServer((_request, response) => void held.push(response));
 const letGo = () => held.splice(0).forEach((response) => response.end('let go'));
-/** College 778: its adaptor can be away and back on one port. */
+/** Port of college 778, whose adaptor can become unavailable and return on the same port. */
 let awayPort: number;
 const away = createServer((_request, response) => void response.end('back'));
 
@@ -36,13 +37,13 @@ beforeAll(async () => {
   stack = await shareStack({
     engineUrl: engine.url,
     router: {
-      // Eight in flight, four of one back end; four wait, two of one back end.
+      // Eight requests in flight, at most four of one back end; four in the queue, at most two of one back end.
       ADMISSION_MINLIMIT: '8',
       ADMISSION_INITIALLIMIT: '8',
       ADMISSION_MAXLIMIT: '8',
       ADMISSION_MAXINFLIGHT: '8',
       ADMISSION_QUEUELENGTH: '4',
-      // Longer than a busy machine needs for what is looked at meanwhile.
+      // Longer than the checks in the meantime take on a busy machine.
       ADMISSION_QUEUEMS: '60000',
       ROUTER_RESPONSEDEADLINEMS: '60000',
       ADMISSION_BACKENDSHAREPERCENT: '50',
@@ -93,10 +94,11 @@ describe('a back end that holds its requests', () => {
     const queued = Array.from({ length: 2 }, () => demo('/adaptor/777/x'));
     await pollUntil('two to wait', async () => (await metric('router_admission_queued')) === 2);
 
-    // Rejected at once although no request in flight makes progress. An unread body makes no difference.
+    // These are rejected at once although no request in flight makes progress, and although the body is not read.
     for (const options of [{}, { method: 'PATCH', body: 'x'.repeat(100_000) }])
       expectRefusal(await demo('/adaptor/777/x', options), 'overloaded');
-    // Rejected before the pipeline runs. A client that would be rejected for another reason still gets that response.
+    // These are rejected before the pipeline runs. A client that would be rejected for another reason still gets that
+    // response.
     expect((await call(`${stack.url}/adaptor/777/x`)).status).toBe(401);
     const reader = await callerFor(stack.url, 'reader');
     for (const options of [{}, { method: 'PATCH', body: 'x' }])
@@ -105,7 +107,7 @@ describe('a back end that holds its requests', () => {
     expect(await metric('router_admission_requests_total{class="write",outcome="full"}')).toBe(1);
     expect(held).toHaveLength(4);
 
-    // Workers' polls and reports, health and operators go on.
+    // Workers' polls and reports, health checks and operators are not affected.
     expect((await demo('/movies/seven%20samurai')).status).toBe(200);
     expect((await demo('/adaptor/001/mock/echo', { method: 'POST', body: 'x' })).status).toBe(200);
     expect((await call(`${stack.operationsUrl}/health/ready`)).status).toBe(200);
@@ -146,7 +148,9 @@ describe('clients that leave while their execution is being started', () => {
     return series.reduce((sum, [, count]) => sum + count, 0);
   };
 
-  /** Executions that the engine has, behind the proxy: a client that leaves before its start is sent has none. */
+  /**
+   * Returns the running executions, directly from the engine: a client that leaves before its start is sent has none.
+   */
   const running = async () =>
     (await call(`${engineOfRun().url}/api/workflow/running/college-adaptorWF`)).json<readonly string[]>();
   afterEach(() => engine.thaw());
@@ -155,7 +159,7 @@ describe('clients that leave while their execution is being started', () => {
     ['reads', {}],
     ['writes', { method: 'POST', body: 'x' }],
     ['writes that ask for 202', { method: 'POST', body: 'x', headers: { prefer: 'respond-async' } }],
-  ])('%s: keep their places until the engine has answered, and give them back once', async (_name, options) => {
+  ])('%s: keep their permits until the engine has responded, and release them once', async (_name, options) => {
     const before = await gone();
     const earlier = new Set(await running());
     const leaving = new AbortController();
@@ -177,7 +181,7 @@ describe('clients that leave while their execution is being started', () => {
       const { waiting, withWorker } = await taken();
       return [...waiting, ...withWorker].every((count) => count === 0);
     });
-    // Their tasks are done by workers, or withdrawn, and nothing is given back twice.
+    // The tasks are completed by workers or cancelled, and no permit is released twice.
     expect((await demo('/adaptor/001/mock/echo')).status).toBe(200);
     expect(await taken()).toEqual({ waiting: [0, 0], withWorker: [0, 0] });
   });
@@ -197,7 +201,7 @@ describe('a back end that cannot be reached', () => {
     });
     expect((await demo('/adaptor/001/mock/echo')).status).toBe(200);
 
-    // A probe that fails opens it again.
+    // A failed probe opens the breaker again.
     await pollUntil('a probe', async () => (await demo(path)).status === 502);
     expect(await changesOf('adaptor 778', 'open')).toBe(2);
     expectRefusal(await demo(path), 'back-end-unavailable');
@@ -227,7 +231,7 @@ describe('an engine that is away', () => {
     expect((await call(`${stack.url}${film}`)).status).toBe(401);
 
     await engine.repair();
-    // Nobody asks for anything meanwhile: the router finds out by itself.
+    // No request arrives in the meantime: the router detects by itself that the engine is back.
     await pollUntil('the breaker to let a probe through', async () => (await stateOf('engine')) === 1);
     expect((await demo(film)).status).toBe(200);
     expect(await stateOf('engine')).toBe(0);

@@ -1,4 +1,4 @@
-// `npm start` with CONDUCTOR_URL on an empty engine of each store: opt-in, as it starts three engines.
+// Tests of `npm start` with CONDUCTOR_URL on an empty engine with each store: opt-in, because they start three engines.
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { startPostgresql } from '../stack/postgresql-server.ts';
 
 interface OwnEngine {
   readonly url: string;
-  /** What the router needs besides the address. */
+  /** Environment variables that the router needs besides the address. */
   readonly env: Record<string, string>;
   stop(): Promise<void>;
 }
@@ -35,7 +35,7 @@ const stores: readonly [store: string, needs: readonly Requirement[], start: (di
   ],
 ];
 
-/** Settings that all of them share. */
+/** Returns the settings that all engines share. */
 async function engineOptions(stateDir: string) {
   return { port: await findFreePort(), stateDir, say: () => undefined };
 }
@@ -61,7 +61,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
       let demo: Caller;
 
       beforeAll(async () => {
-        // The database server runs as another user when this process is root's.
+        // The database server runs as another user when this process runs as root.
         chmodSync(folder, 0o711);
         engine = await start(folder);
         stack = await launchStack({ CONDUCTOR_URL: engine.url, ...engine.env });
@@ -96,7 +96,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
           body: JSON.stringify({ cccid }),
         });
         expect(response.status).toBe(200);
-        // The engine subscribes to the queue of a new handler within a minute of its registration.
+        // The engine may take a minute to subscribe to the queue of a new handler.
         await pollUntil(
           'the other college to have the cccid',
           async () =>

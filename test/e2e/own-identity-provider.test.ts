@@ -1,4 +1,4 @@
-// `npm start` with OAUTH_ISSUER on a real Keycloak with a realm of one's own: opt-in, as keycloak.test.ts.
+// Tests of `npm start` with OAUTH_ISSUER and an operator's own realm on a real Keycloak: opt-in, like keycloak.test.ts.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOwnRealm, type OwnRealm } from '../keycloak/own-realm.ts';
@@ -9,7 +9,7 @@ import { call } from '../stack/client.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { engineOfRun } from './engine-of-run.ts';
 
-/** The realm that Keycloak imports at its start wants them; no test here uses it. */
+/** Secrets for the realm that Keycloak imports at its start; no test here uses that realm. */
 const ofTheOtherRealm = Object.fromEntries(
   ['DEMO', 'READER', 'WORKER', 'OPS'].map((client) => [`${client}_CLIENT_SECRET`, crypto.randomUUID()]),
 );
@@ -24,7 +24,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
   }, 420_000);
   afterAll(() => keycloak?.stop(), 60_000);
 
-  /** The settings of the page, with Keycloak's usual token type. */
+  /** Returns the settings of the how-to page, for Keycloak's usual token type. */
   const settings = (changed: Record<string, string> = {}) => ({
     CONDUCTOR_URL: engineOfRun().url,
     RECONCILER_INTERVALMS: '0',

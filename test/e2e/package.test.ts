@@ -1,4 +1,5 @@
-// The package from its tarball, as docs/how-to/make-a-gateway.md uses it: in an empty folder, with an empty cache of npm.
+// Tests of the package from its tarball, used as in docs/how-to/make-a-gateway.md: in an empty folder, with an empty
+// npm cache.
 
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -15,17 +16,17 @@ import { callerFor } from '../stack/client.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 
-/** Made by the set-up, so that nothing is left where the tests do not run. */
+/** The set-up creates this folder, so that none is left when the tests are skipped. */
 const dir = join(tmpdir(), `service-router-package-${randomUUID()}`);
 const gateway = join(dir, 'my-gateway');
-/** `init` in a clone packs it into the new folder. */
+/** `init` in a clone packs the package into this folder. */
 const fromClone = join(dir, 'from-clone');
 const tarball = join(fromClone, 'service-router-0.1.0.tgz');
 const { PATH, HOME, JAVA_HOME } = process.env;
-/** Nothing else of this run reaches npm or the gateway. */
+/** Environment of npm and the gateway: no other variable of this run reaches them. */
 const env = { PATH, HOME, ...(JAVA_HOME && { JAVA_HOME }), npm_config_cache: join(dir, 'cache') };
 
-/** Runs a command to its end. @throws Error with what it wrote */
+/** Runs a command to its end and returns its output. @throws Error with its output when it fails */
 async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, { cwd, env, maxBuffer: 16_777_216 }).catch(
     (error: Error & { stdout: string; stderr: string }) => {
@@ -35,7 +36,7 @@ async function run(cwd: string, command: string, ...args: string[]): Promise<str
   return stdout;
 }
 
-/** Texts of the gateway's own files, by path. */
+/** Returns the texts of the gateway's own files, by path. */
 function ownFiles(): Record<string, string> {
   const files = globSync('{*.yml,*.json,*.md,config/**,event-handlers/**,plugins/**,test/**,workers/**,workflows/**}', {
     cwd: gateway,
@@ -46,7 +47,10 @@ function ownFiles(): Record<string, string> {
   return Object.fromEntries(own.map((path) => [path, readFileSync(path, 'utf8')]));
 }
 
-/** Writes the files of the how-to: TypeScript names its file in the first line, JSON in the line above the block. */
+/**
+ * Writes the files of the how-to: the first line of TypeScript names its file, the line above a JSON block names its
+ * file.
+ */
 function followTheHowTo(): void {
   const page = readPage('docs/how-to/make-a-gateway.md');
   const write = (file: string, text: string) => {
@@ -62,7 +66,7 @@ function followTheHowTo(): void {
   write('gateway.config.yml', withSample(readFileSync(join(gateway, 'gateway.config.yml'), 'utf8'), settings));
 }
 
-/** Runs `npm start` in the gateway on free ports, until `use` has ended. */
+/** Runs `npm start` in the gateway, on free ports, until `use` has ended. */
 async function whileStarted(use: (url: string) => Promise<void>): Promise<void> {
   const names = ['ROUTER_PORT', 'OPS_PORT', 'CONDUCTOR_PORT', 'IDP_PORT'];
   const ports = Object.fromEntries(
@@ -119,7 +123,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(await run(gateway, 'npx', 'service-router', 'routes')).toContain('/hello/:name');
   });
 
-  it('a worker, a policy and a test of its own, as the how-to has them: npm test passes, and so do their types', async () => {
+  it('its own worker, policy and test, as in the how-to: npm test passes, and so does the type check', async () => {
     followTheHowTo();
     const printed = await run(gateway, 'npm', 'test');
     expect(printed).toMatch(/^. pass 3$/m);
@@ -127,7 +131,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(await run(gateway, process.execPath, compiler, '-p', '.')).toBe('');
   });
 
-  it('a worker of its own that returns something else than a response → its types do not pass', async () => {
+  it('its own worker that does not return a response → the type check fails', async () => {
     const file = join(gateway, 'workers/count.ts');
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace('status: 200', "status: 'fine'"));
@@ -161,7 +165,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     for (const [file, text] of Object.entries(before)) writeFileSync(file, text);
   });
 
-  it('installs nothing of what the product stubs out, also after npm ci and npm update', async () => {
+  it('installs none of the packages that the product stubs out, even after npm ci and npm update', async () => {
     const { overrides } = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8')) as {
       overrides: Record<string, Record<string, string>>;
     };
@@ -180,7 +184,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(installed()).toEqual([]);
     await run(gateway, 'npm', 'ci');
     expect(installed()).toEqual([]);
-    // Exits with 1 when npm misses a package or finds another version than it wants.
+    // `npm ls` exits with 1 when a package is missing or has an invalid version.
     await run(gateway, 'npm', 'ls', '--all');
   });
 

@@ -1,4 +1,4 @@
-// Encrypted payloads between real programs: keys that match, keys that do not, and a rotation while requests come in.
+// Tests of encrypted payloads between real programs: keys that match, keys that do not, and a rotation under load.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { engineOfRun } from './engine-of-run.ts';
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const [old, next, foreign] = [newKey('old'), newKey('next'), newKey('foreign')];
 
-/** TEST_LARGE_BYTES: up to `router.maxResponseBytes`, on a machine that has the time for it. */
+/** Size of large bodies; on a fast machine, TEST_LARGE_BYTES can raise it up to `router.maxResponseBytes`. */
 const largeBytes = Number(process.env['TEST_LARGE_BYTES'] ?? 30_000);
 
 let stack: Stack;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   stack = await shareStack({
     engineUrl: engineOfRun().url,
     router: { PAYLOAD_KEY: old },
-    // One step ahead of the router: they read with the old key and write with the next.
+    // One step ahead of the router: workers decrypt with the old key and encrypt with the next one.
     workers: { PAYLOAD_KEY: next, PAYLOAD_DECRYPTIONKEYS: old },
     colocatedDomain: null,
   });

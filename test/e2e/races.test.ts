@@ -1,4 +1,4 @@
-// Tasks between router, engine and workers when things cross each other: none is lost, none is handed out twice by us.
+// Tests of races between router, engine and workers: no task is lost, and the router hands out no task twice.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -19,8 +19,8 @@ let reader: Caller;
 let worker: Caller;
 
 beforeAll(async () => {
-  // The workers are the tests themselves: they see every task that is handed out.
-  // All of them at once are more than one back end may have waiting.
+  // The tests act as the workers and see every task that is handed out. The queue admits all their concurrent requests,
+  // which are more than one back end may have waiting by default.
   stack = await shareStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
   reader = await readerOf(stack.url);
   worker = await callerFor(stack.url, 'worker');
@@ -63,7 +63,7 @@ describe('a task that is dispatched directly', () => {
     await report(first!);
     await warm;
     const polls = Array.from({ length: 20 }, () => poll({ timeoutMs: 20_000 }));
-    // A task that finds no poll is polled from the engine a moment later.
+    // Without a held poll, the router would fetch the task from the engine a moment later.
     await pollUntil('the polls to be held', async () => (await heldPolls()) === polls.length);
     const answers = polls.map((_, n) => reader(`/movies/${n}`));
     for (const [task] of await Promise.all(polls)) {
@@ -208,7 +208,7 @@ describe('a task that is dispatched directly', () => {
   it('is not delivered again by a fetch: the engine has it in a queue that no worker polls', async () => {
     const answer = reader('/movies/slow');
     const [task] = await poll();
-    // Two idle fetches fit into this poll.
+    // The poll is long enough for two idle fetches.
     expect(await poll({ timeoutMs: 2_300 })).toEqual([]);
     expect((await execution(task!.workflowInstanceId)).tasks[0]!.status).toBe('SCHEDULED');
     await report(task!);
@@ -218,7 +218,8 @@ describe('a task that is dispatched directly', () => {
 
 describe('a result under the name of another execution', () => {
   it('is refused: it would answer the client of the other', async () => {
-    // A write is polled: its task has the engine's id, and the same reference name in every execution.
+    // Writes are polled, not dispatched directly: their tasks have the engine's ids, and the same reference name in
+    // every execution.
     const demo = await callerFor(stack.url);
     const write = (name: string) => demo(`/adaptor/001/${name}`, { method: 'POST', body: name });
     const pollWrites = async () => {
@@ -299,7 +300,7 @@ describe('clients that leave at random', () => {
   let done: AbortController;
   let workers: Promise<void>[] = [];
 
-  /** A worker that takes batches and works a few milliseconds. */
+  /** Acts as a worker that takes batches and works for a few milliseconds. */
   async function work(): Promise<void> {
     while (!done.signal.aborted) {
       const tasks = await poll({ count: 4, timeoutMs: 300 });
@@ -343,14 +344,14 @@ describe('clients that leave at random', () => {
     done.abort();
     await Promise.all(workers);
     expect([...handedOut].filter(([, times]) => times > 1)).toEqual([]);
-    // The engine may take a result and finish the execution a sweep later, when somebody else looks at it just then.
+    // If another caller evaluates the execution at the same moment, the engine may finish it only at its next sweep.
     for (const id of ids) {
       const ended = async () => (await execution(id)).status !== 'RUNNING';
       await pollUntil(`execution ${id} to end`, ended, { timeoutMs: 30_000 });
       expect((await execution(id)).status).toBe('COMPLETED');
     }
     expect(await metric('router_held_polls')).toBe(0);
-    // Other suites leave executions of their own behind, on purpose.
+    // Counts only executions since the start, because other suites leave executions behind on purpose.
     const query = `workflowType='moviesWF' AND status='RUNNING' AND startTime>${startedAt}`;
     const running = async () => {
       const found = await call(`${engineUrl}/api/workflow/search?size=100&query=${encodeURIComponent(query)}`);
@@ -364,7 +365,10 @@ describe('a write that the engine delivers a second time', () => {
   const writeType = 'college-adaptor_intake';
   const pollWrite = async (timeoutMs = 5_000) =>
     (await worker(api(`/tasks/poll/batch/${writeType}?count=5&timeout=${timeoutMs}`))).json<Task[]>();
-  /** Gives every task in progress a second message in the queue, as the engine's sweeper does to one it misses. */
+  /**
+   * Puts a second message for every task in progress into the queue, as the engine's sweeper does for a task that it
+   * misses.
+   */
   const deliverAgain = () => call(`${engineUrl}/api/tasks/queue/requeue/${writeType}`, { method: 'POST' });
   const write = () => writer('/adaptor/001/mock/echo', { ...json({ name: 'x' }), method: 'PATCH' });
   let writer: Caller;
@@ -401,7 +405,8 @@ describe('a write that the engine delivers a second time', () => {
 describe('a router that is killed', () => {
   it('accepts results of the tasks that workers hold, and delivers the others after its restart', async () => {
     const lost = ['a', 'b'].map((title) => reader(`/movies/${title}`).catch(() => 'lost'));
-    // Polls only now: a poll held earlier would make the router fetch the task, which would be lost with the router.
+    // Polls only now: with an earlier held poll, the router would have fetched the second task and lost it when it was
+    // killed.
     await pollUntil('both requests to wait', async () => (await metric('router_completion_waiters')) === 2);
     const [inHand] = await poll();
     expect(isHandedOver(inHand!)).toBe(true);
@@ -410,7 +415,7 @@ describe('a router that is killed', () => {
     expect(await Promise.all(lost)).toEqual(['lost', 'lost']);
     worker = await callerFor(stack.url, 'worker');
     reader = await readerOf(stack.url);
-    // The new router knows nothing of the first task but its id, and the engine still has it queued.
+    // The new router knows only the id of the first task, which the engine still has in its queue.
     expect((await report(inHand!)).status).toBe(200);
     expect((await execution(inHand!.workflowInstanceId)).status).toBe('COMPLETED');
     const [other] = await poll();
@@ -426,7 +431,8 @@ describe('a router that is told to stop', () => {
     const waiting = ['a', 'b', 'c'].map((title) => reader(`/movies/${title}`));
     await pollUntil('the requests to wait', async () => (await metric('router_completion_waiters')) === 3);
     const stopped = stack.router.stop();
-    // Readiness first: a request that arrives before the router handles the signal would wait for a worker too.
+    // Waits for readiness to change first: a request that arrives before the router handles the signal would also wait
+    // for a worker.
     const ready = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
     await pollUntil('the router to take the signal', async () => (await ready()).includes('shutting down'));
     const isRefused = async () => (await reader('/movies/late')).text.includes('shutting-down');

@@ -1,4 +1,4 @@
-// A copy of the product's definitions whose names nobody else uses, so that many can be on one engine.
+// Copies the product's definitions under unique names, so that one engine can have many copies.
 
 import { randomBytes } from 'node:crypto';
 import { copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
@@ -37,5 +37,5 @@ export function randomDefinitions() {
   return { ...copy, suffix };
 }
 
-/** A copy of the definitions whose names nobody else uses. */
+/** A copy of the definitions with unique names. */
 export type RandomDefinitions = ReturnType<typeof randomDefinitions>;

@@ -1,4 +1,5 @@
-// A router whose reload moves to a new workflow version and adds a college: its reconciler repairs what both lose.
+// Tests of a router whose reload switches to a new workflow version and adds a college: its reconciler repairs
+// executions of both.
 
 import { randomBytes } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -21,7 +22,7 @@ const engineUrl = engineOfRun().url;
 const { withoutHandler, untilEventsTaken } = lostEventsOf(engineOfRun());
 const version = 100_000 + Number.parseInt(randomBytes(2).toString('hex'), 16);
 
-/** The product in a directory of its own: its definitions can be changed. */
+/** A copy of the product whose definitions can be changed. */
 const dir = mkdtempSync(join(tmpdir(), 'service-router-product-'));
 const properties = join(dir, 'router.properties');
 const defaults = join(dir, 'config/default.properties');
@@ -39,10 +40,10 @@ beforeAll(async () => {
   const environment = {
     ...stack.routerEnv,
     CONFIG_URL: pathToFileURL(properties).href,
-    // Thresholds that make a round worth waiting for; older executions are those of other suites.
+    // Short intervals, so that tests need not wait long; older executions belong to other suites.
     ...{ RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '1500', RECONCILER_LOOKBACKSECONDS: '2' },
   };
-  // The gateway is the folder that the router runs in.
+  // The router uses the gateway in its working directory.
   router = await startProgram(join(dir, 'gateway/main.ts'), environment, dir);
 });
 afterAll(async () => {

@@ -1,4 +1,5 @@
-// What the engine drops between a PATCH and MDM is found and repaired, by two routers at once that know nothing of each other.
+// Tests of the reconciler: it finds and repairs executions that the engine drops between a PATCH and MDM, on two
+// routers at once that do not know each other.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,13 +18,13 @@ import { startPreparedEngine } from '../stack/prepared-engine.ts';
 import { newCccid } from '../stack/new-cccid.ts';
 import { type LostEvents, lostEventsOf } from './lost-events.ts';
 
-/** Thresholds that make a round worth waiting for; the way is the same. */
+/** Short intervals, so that tests need not wait long. */
 const reconciler = {
   RECONCILER_INTERVALMS: '500',
   RECONCILER_AFTERMS: '1500',
 };
 
-/** Of an engine of its own: what other files leave behind would be missing as well. */
+/** State directory of a separate engine: executions that other files leave behind would be reported as missing too. */
 const stateDir = mkdtempSync(join(tmpdir(), 'service-router-reconciler-'));
 let ownEngine: RunningEngine;
 let stack: Stack;
@@ -62,7 +63,7 @@ const logOf = async (source: string) =>
   (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<Record<string, unknown>[]>();
 const kindsOf = async (source: string) => (await logOf(source)).map(({ kind, status }) => `${kind} ${status}`);
 
-/** What both routers' reconcilers did so far, and what is still missing. */
+/** Returns a metric of both routers' reconcilers, summed by labels. */
 async function metricOf(name: string): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const { ready } of [stack.router, second]) {
@@ -75,10 +76,12 @@ async function metricOf(name: string): Promise<Record<string, number>> {
   return sums;
 }
 
-/** Engines of a busy machine take ten seconds for a termination that two routers ask for at the same time. */
+/** On a busy machine, an engine takes ten seconds for a termination that two routers request at the same time. */
 const deadline = { timeoutMs: 60_000 };
 
-/** Waits until one of these cases has been acted on more often than `count` since `before`: a round is counted at its end. */
+/**
+ * Waits until one of the labels has been counted more than `count` times since `before`; a round is counted at its end.
+ */
 const untilCounted = (before: Record<string, number>, labels: string | string[], count = 0) =>
   pollUntil(
     `more than ${count} of ${String(labels)} to be counted`,
@@ -117,7 +120,7 @@ const untilReconciled = () =>
   });
 
 describe('an event that the engine drops', () => {
-  it('after a PATCH: MDM is told as the handler would have, once in effect', async () => {
+  it('after a PATCH: MDM is notified as by the handler, effectively once', async () => {
     const before = await metricOf('router_reconciled_total');
     const cccid = newCccid('R');
     let source = '';
@@ -147,12 +150,13 @@ describe('an event that the engine drops', () => {
     let source = '';
     await withoutHandler('mdm-share-002', async () => {
       source = String((await patch(person('0318204'), { cccid })).headers['x-execution-id']);
-      // An event that a busy engine handles late starts a second mdmWF, whose share must not find the handler on again.
+      // If a busy engine handles an event late, it starts a second mdmWF. Its share must not find the handler enabled
+      // again.
       await untilEventsTaken('college-adaptorWF:person_patched');
       await pollUntil(
         'each mdmWF to have ended',
         async () => {
-          // One that a busy engine is slow to end is terminated, and another one takes its place.
+          // An execution that a busy engine is slow to end is terminated and replaced.
           const statuses = (await correlated('mdmWF', source)).map(({ status }) => status);
           return statuses.length > 0 && statuses.every((status) => status !== 'RUNNING');
         },
@@ -161,19 +165,20 @@ describe('an event that the engine drops', () => {
       await untilEventsTaken('mdmWF:mdm_share_002');
     });
     await untilNotified(source, ['notification recorded', 'share shared']);
-    // On a busy machine the engine takes longer than a moment to publish the event: its task counts as stuck then.
+    // A busy engine may take so long to publish the event that its task counts as stuck.
     await untilCounted(before, ['share_lost started', 'event_stuck started']);
     const there = await call(`${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`);
     expect(there.json()).toMatchObject({ cccid });
     await untilReconciled();
   });
 
-  it('that cannot be published: the engine is asked to try again, then MDM is told without it', async () => {
+  it('that cannot be published: the engine retries it, then MDM is notified without the event', async () => {
     const before = await metricOf('router_reconciled_total');
     const definition = (await engine('/metadata/workflow/college-adaptorWF?version=2')).json<{
       tasks: { decisionCases?: Record<string, Record<string, unknown>[]> }[];
     }>();
-    // With a queue that the engine does not have, the EVENT stays SCHEDULED, as a killed engine leaves it.
+    // With a queue type that the engine does not support, the EVENT task stays SCHEDULED, as after a kill of the
+    // engine.
     Object.assign(definition.tasks[1]!.decisionCases!['PATCH']![0]!, {
       sink: 'nowhere:person_patched',
       optional: false,
@@ -252,7 +257,7 @@ it.each([
   ['mdm-shareWF', 'mdm_share'],
 ])('%s: is retried when a reconciler was killed after it had terminated it', async (name, taskType) => {
   const before = await metricOf('router_reconciled_total');
-  // No worker takes its task.
+  // No worker polls this domain.
   const taskToDomain = { '*': 'nobody' };
   const { text: id } = await engine('/workflow', 'POST', {
     name,
@@ -289,10 +294,12 @@ it('the engine refuses a retry with 404 while the execution runs, and with 409 w
   expect(await retry()).toBe(409);
 });
 
-describe('a PATCH whose outcome nobody knows', () => {
+describe('a PATCH with an unknown outcome', () => {
   const domain = 'lost';
 
-  /** A worker that takes the task of one PATCH and never reports; the execution is ended behind its back. */
+  /**
+   * Takes the task of a PATCH like a worker that never reports, and terminates the execution. Returns the execution id.
+   */
   async function takeAndAbandon(cccid: string, applied: boolean): Promise<string> {
     const { text: source } = await engine('/workflow', 'POST', {
       name: 'college-adaptorWF',
@@ -314,7 +321,7 @@ describe('a PATCH whose outcome nobody knows', () => {
     return source;
   }
 
-  it('the back end is asked: MDM is told of what was applied, and not of what was not', async () => {
+  it('the back end is probed: MDM is notified of applied PATCHes, and not of others', async () => {
     const before = await metricOf('router_reconciled_total');
     const cccid = newCccid('R');
     const applied = await takeAndAbandon(cccid, true);
@@ -340,7 +347,7 @@ describe('a PATCH whose outcome nobody knows', () => {
   });
 });
 
-describe('what is as it should be', () => {
+describe('executions without a fault', () => {
   it('is left alone: no second MDM workflow, nothing counted, no value of a person in a log', async () => {
     const first = await patch(person('0319375'), { cccid: 'LEAVE01' });
     const source = String(first.headers['x-execution-id']);

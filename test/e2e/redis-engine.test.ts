@@ -1,4 +1,4 @@
-// A whole stack on an engine on Redis, which has no index: the calls of clients, keys, MDM, the CLI.
+// Tests of a whole stack with an engine on Redis, which has no index: calls of clients, idempotency keys, MDM, the CLI.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -30,7 +30,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     const router = { REDIS_URL: engine.redis.url, RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '3000' };
     stack = await startStack({ engineUrl: proxy.url, router });
     demo = await callerFor(stack.url);
-    // The engine subscribes to the queue of a new handler within a minute of its registration: wait for it once.
+    // The engine may take a minute to subscribe to the queue of a new handler, so wait for that once.
     const first = await patch('0320991', newCccid());
     expect(first.status).toBe(200);
     await untilShared(executionOf(first), 90_000);
@@ -51,7 +51,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     });
   const entriesOf = async (source: string) =>
     (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<{ kind: string }[]>();
-  /** The notification, and the share with the other college. */
+  /** Waits until MDM has logged the notification and the share with the other college. */
   const untilShared = (source: string, timeoutMs = 30_000) =>
     pollUntil(`MDM to hear of ${source} and its share`, async () => (await entriesOf(source)).length >= 2, {
       timeoutMs,
@@ -118,11 +118,11 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     const source = executionOf(await patch('0318204', cccid));
     await untilShared(source);
     const person = `${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`;
-    // The share of an earlier PATCH of this person may arrive in between, and is then corrected.
+    // The share of an earlier PATCH of this person may arrive later, and is then corrected.
     await pollUntil('the other college to have it', async () => (await call(person)).json()['cccid'] === cccid);
   });
 
-  it('starts what should have followed a PATCH whose event was lost', async () => {
+  it('starts the follow-ups of a PATCH whose event was lost', async () => {
     const { withoutHandler } = lostEventsOf({ url: engine.url, stateDir: '' });
     await withoutHandler('mdm', async () => {
       await untilShared(executionOf(await patch('0318204', newCccid())));
@@ -142,13 +142,14 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     );
     const shown = (await cli('executions', 'show', source, '--json')).json<{ follows: { workflow: string }[] }>();
     expect(shown.follows.map(({ workflow }) => workflow)).toEqual(expect.arrayContaining(['mdmWF', 'mdm-shareWF']));
-    // Rules that would delete what the reconciler needs are refused, so only the plan of the configured ones is made.
+    // Only plans with the configured rules, because rules that would delete executions that the reconciler needs are
+    // refused.
     const planned = await cli('prune', '--dry-run', '--no-events', '--json');
     expect(planned.json()).toMatchObject({ ok: true, rules: expect.any(Array) });
     expect((await cli('reconcile', '--dry-run', '--json')).json()).toMatchObject({ ok: true, findings: [] });
   }, 60_000);
 
-  it('without redis.url, says what does not work and finds nothing silently', async () => {
+  it('without redis.url, says what does not work, and searches fail with an error', async () => {
     for (const command of ['executions list', 'reconcile --dry-run', 'prune --dry-run --no-events']) {
       const { exitCode, stderr, stdout } = await runCli([...command.split(' '), '--engine', engine.url]);
       expect({ command, exitCode }).toEqual({ command, exitCode: 1 });
@@ -177,7 +178,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     const key = { 'idempotency-key': randomUUID() };
     const cccid = newCccid();
     const first = await patch('0318204', cccid, key);
-    // Everysec: what is older than a second is on disk.
+    // With `appendfsync everysec`, writes that are older than two seconds are on disk.
     const { headers } = await pollUntil('a later second', async () => {
       const response = await demo('/movies/Metropolis');
       return (

@@ -1,7 +1,7 @@
-// Executions whose next attempt an engine on Redis has lost (conductor-oss 1021) are retried.
+// Tests that executions whose next attempt an engine on Redis has lost (conductor-oss 1021) are retried.
 //
-// They are made for real: Conductor writes the field of the attempt in `SCHEDULED_TASKS`, then the attempt. The field is
-// written here beforehand, which is what a kill between the two leaves behind.
+// The state is the one after a real kill: Conductor writes the field of the attempt in `SCHEDULED_TASKS`, then the
+// attempt. The tests write the field beforehand, which leaves the same state as a kill between the two writes.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ import { call } from '../stack/client.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 
-/** How long the reconciler waits before it decides, in milliseconds. */
+/** Grace period of the reconciler, in milliseconds. */
 const afterMs = 1_000;
 
 describe('an execution whose next attempt was lost', requires('full', 'redis'), () => {
@@ -44,7 +44,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     connection = new Engine({ url: [engine.url], timeoutMs: 5_000, connections: 4 });
     executions = await openExecutions((request) => connection.request(request), config, createLog('test', 'silent'));
     api = executions.api;
-    for (const task of ['mdm_notify', 'mdm_share', 'movies_intake']) await shortenTimeOut(task);
+    for (const task of ['mdm_notify', 'mdm_share', 'movies_intake']) await shortenTimeout(task);
   }, 300_000);
   afterAll(async () => {
     await executions?.close();
@@ -53,8 +53,8 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  /** Otherwise the tests would wait a minute for each time-out. */
-  async function shortenTimeOut(name: string): Promise<void> {
+  /** Shortens the timeout of a task type, for which tests would otherwise wait a minute. */
+  async function shortenTimeout(name: string): Promise<void> {
     const path = `${engine.url}/api/metadata/taskdefs`;
     const definition = (await call(`${path}/${name}`)).json<object>();
     const headers = { 'content-type': 'application/json' };
@@ -71,7 +71,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
   const poll = async (taskType: string) =>
     (await connection.pollTasks(taskType, { count: 10, workerId: 'test' })).map((task) => task.workflowInstanceId);
 
-  /** Starts an execution, takes its task, and leaves what a kill of the engine leaves behind. */
+  /** Starts an execution, takes its task, and creates the state that a kill of the engine leaves. */
   async function startHung(name: string, taskType: string, input: Record<string, unknown>): Promise<WholeExecution> {
     const id = await api.start({ name, version: 1, correlationId: 'patch-1', input });
     const redis = createClient({ url: engine.redis.url });
@@ -80,7 +80,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     await redis.hSet(String(key), `${taskType}1`, randomUUID());
     await redis.quit();
     await pollUntil('its task', async () => (await poll(taskType)).includes(id));
-    return pollUntil('its time-out', async () => {
+    return pollUntil('its timeout', async () => {
       const execution = await api.readWhole(id);
       return execution?.tasks.some(({ status }) => status === 'TIMED_OUT') === true && execution;
     });
@@ -118,9 +118,9 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
   it('is retried after the engine has completed it without its work, where it was the last task', async () => {
     const taskType = 'mdm_share';
     const { workflowId } = await startHung('mdm-shareWF', taskType, system);
-    // Records it: no router has started it.
+    // Makes the records include the execution, which no router has started.
     await api.search({ statuses: ['RUNNING'] }, { offset: 0, size: 1 });
-    // What the engine's sweeper does after half a minute.
+    // Evaluates the execution, as the engine's sweeper does after half a minute.
     await api.decide(workflowId);
     expect(await api.readState(workflowId)).toBe('COMPLETED');
     expect(await repaired(workflowId)).toMatchObject({ case: 'never_retried', action: 'retried' });

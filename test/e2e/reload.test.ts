@@ -1,4 +1,5 @@
-// Reloads on the real engine, under load: not one request and not one worker's call fails; another version is taken up.
+// Tests of reloads on the real engine, under load: no request and no worker's call fails, and a new version takes
+// effect.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,8 +32,7 @@ let demo: Caller;
 
 beforeAll(async () => {
   writeFileSync(gatewayConfigFile, productMap);
-  // A request may wait for its turn, and a poll for its task, however busy the machine is: what is tried here is whether
-  // a reload makes it fail.
+  // Requests and polls may wait long on a busy machine: these tests check only that a reload does not make them fail.
   const router = {
     ROUTER_GATEWAYCONFIGFILE: gatewayConfigFile,
     ADMISSION_QUEUEMS: '20000',
@@ -52,7 +52,10 @@ async function reload(map: string): Promise<'applied' | 'refused'> {
   return reloadProgram(stack.router);
 }
 
-/** Requests at a fixed rate, whatever comes back, until it is stopped. @returns what came back: a status, of a problem the whole document */
+/**
+ * Sends requests at a fixed rate until it is stopped. `stop` returns the results: `200`, status and body of another
+ * response, or an error.
+ */
 function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[]> } {
   const stopping = new AbortController();
   const answers: Promise<string>[] = [];
@@ -89,12 +92,12 @@ function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[
 it('reloads under load: no request fails, no worker sees an error, no held poll is lost', async () => {
   const written = stack.workers.map((worker) => worker.output().length);
   const worker = await callerFor(stack.url, 'worker');
-  // Held over all of them, in a queue of its own.
+  // A poll of a separate queue, which is held during all reloads.
   const queue = `reload-${randomBytes(4).toString('hex')}`;
   const held = worker(`/conductor/api/tasks/poll/batch/movies_intake?count=1&timeout=150000&domain=${queue}`);
   const load = startLoad(20);
   for (let round = 1; round <= byDepth(4, 10); round++) {
-    // A reload takes less time than one request: each one meets requests that are under way, and is followed by more.
+    // A reload takes less time than one request, so every reload happens while requests are in flight.
     await pollUntil(`requests before reload ${round}`, () => load.sent() >= 5 * round);
     expect(await reload(productMap.replace('The movies prototype', `Films ${round}`))).toBe('applied');
   }
@@ -103,7 +106,8 @@ it('reloads under load: no request fails, no worker sees an error, no held poll 
   expect(statuses.filter((status) => status !== '200')).toEqual([]);
   const lines = stack.workers.map((each, index) => each.output().slice(written[index])).join('');
   expect(lines.split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
-  // The poll was held under the first configuration: a task that a start of the engine's makes reaches it.
+  // The poll was held under the first configuration. A task of an execution that is started directly at the engine
+  // still reaches it.
   const start = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': queue } };
   const started = await engine.send('POST', '/workflow', start);
   const answer = await held;
@@ -141,16 +145,16 @@ it('a refused configuration leaves no names and no metrics behind', async () => 
   await engine.send('POST', '/metadata/workflow', definition);
   const inbound = { clientId: 'demo', httpMethod: 'GET', requestId: 'r', route: 'movies' };
   const { text: id } = await engine.send('POST', '/workflow', { name, version: 1, input: { inbound } });
-  // No route starts this workflow: nobody finds its executions.
+  // No route starts this workflow, so its executions are not found.
   expect((await demo(`/executions/${id}`)).status).toBe(404);
   const metricsOf = async () => {
     const series = Object.keys(await readCounts(stack.operationsUrl));
-    // Node's own come and go with what it does at the moment.
+    // Node's own metrics depend on its current activity.
     const names = series.map((each) => each.split('{', 1)[0]).filter((name) => !name?.startsWith('nodejs_'));
     return [...new Set(names)].toSorted();
   };
   const before = await metricsOf();
-  // Version 2 is not registered: that is found out once everything has been made.
+  // Version 2 is not registered, which the router detects only after it has created all resources of the configuration.
   const versions = 'versions: { 1: 50, 2: 50 }, versionGuard: { failurePercent: 9 }';
   const refused = productMap.replace('name: moviesWF, version: 1', `name: ${name}, ${versions}`);
   expect(await reload(refused)).toBe('refused');

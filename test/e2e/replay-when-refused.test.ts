@@ -1,4 +1,5 @@
-// A repeated request gets its recorded response also where new requests are refused: open circuit breakers, overload.
+// Tests that a repeated request gets its recorded response even where new requests are refused: open circuit breakers,
+// overload.
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,7 +14,7 @@ import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
-/** Requests to /held that wait. */
+/** Waiting requests to /held. */
 const held: ServerResponse[] = [];
 const seen: string[] = [];
 const createBackEnd = () =>
@@ -47,7 +48,7 @@ beforeAll(async () => {
       ADMISSION_QUEUEMS: '60000',
       ADMISSION_BACKENDSHAREPERCENT: '50',
       ROUTER_RESPONSEDEADLINEMS: '60000',
-      // Once a circuit breaker is open it stays so.
+      // Circuit breakers that have opened stay open.
       BREAKER_BACKEND_MINCALLS: '2',
       BREAKER_BACKEND_OPENMS: '3600000',
       BREAKER_ENGINE_MINCALLS: '2',
@@ -74,7 +75,7 @@ const keyed = (key: string, options: CallOptions = {}): CallOptions => ({
   ...options,
   headers: { 'content-type': 'application/json', 'idempotency-key': key },
 });
-/** A write that is applied. */
+/** Sends a write that is applied. */
 async function apply(mis: string) {
   const [path, key] = [`/adaptor/${mis}/${randomUUID()}`, randomUUID()];
   const first = await demo(path, keyed(key));
@@ -82,14 +83,17 @@ async function apply(mis: string) {
   return { path, key, first };
 }
 
-/** The repeat gets the first response, the back end does not get the request again, and whatever is new is refused. */
+/**
+ * Expects that a repeated request gets the first response, that the back end does not receive it again, and that new
+ * requests are refused.
+ */
 async function expectReplay({ path, key, first }: Awaited<ReturnType<typeof apply>>, refusal: string) {
   const expectRefusal = async (options: CallOptions) => {
     const refused = await demo(path, options);
     expect([refused.status, typeOf(refused), refused.headers['x-execution-id']]).toEqual([503, refusal, undefined]);
   };
   await expectRefusal({ method: 'PATCH', body: '{"name":"x"}' });
-  // While others are refused, requests are looked at before their pipeline begins: this one as well.
+  // During load shedding, requests are checked before their pipeline runs; repeated requests must pass this check too.
   for (let repeat = 0; repeat < 2; repeat++) {
     const again = await demo(path, keyed(key));
     expect([again.status, again.text, again.headers['idempotency-replayed']]).toEqual([201, first.text, 'true']);

@@ -1,4 +1,5 @@
-// Two routers behind the load balancer of deploy/ while each is replaced: told to stop, no request fails; killed, only what it held.
+// Tests of replacing two routers behind the load balancer of deploy/: when a router stops, no request fails; when it is
+// killed, only its requests in flight fail.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textOf } from '../deploy/deployment-files.ts';
@@ -14,10 +15,10 @@ import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 
 const portOf = (url: string) => Number(new URL(url).port);
-/** As docker-compose.yml has it. */
+/** The settings of docker-compose.yml. */
 const env = { ROUTER_SHUTDOWNDELAYMS: '4000', ROUTER_TRUSTEDPROXIES: '127.0.0.1' };
 
-/** No document describes what the load balancer answers by itself. */
+/** The OpenAPI document does not describe the load balancer's own responses. */
 const any = { undescribed: 'some responses are of the load balancer' };
 
 describe('two routers behind the load balancer', requires('haproxy', 'redis'), () => {
@@ -39,7 +40,7 @@ describe('two routers behind the load balancer', requires('haproxy', 'redis'), (
       { port: portOf(stack.url), opsPort: portOf(stack.operationsUrl) },
       { port, opsPort: Number(secondEnv['OPS_PORT']) },
     ]);
-    // Workers have no other way to the routers.
+    // Workers reach the routers only through the load balancer.
     const through = { CONDUCTOR_APIURL: `${balancer.url}/conductor/api` };
     await Promise.all([stack.addWorkers(through), stack.addWorkers({ ...through, WORKERS_DOMAIN: '002' })]);
     await untilBothServe();
@@ -56,7 +57,10 @@ describe('two routers behind the load balancer', requires('haproxy', 'redis'), (
   const untilBothServe = () =>
     pollUntil('both routers to serve', async () => (await balancer.serving()).length === 2, { timeoutMs: 60_000 });
 
-  /** Statuses of all requests that four clients send, one after the other, while something happens. */
+  /**
+   * Returns the number of responses by status, while `happens` runs and four clients each send one request after the
+   * other.
+   */
   async function statusesWhile(happens: () => Promise<void>): Promise<Map<number | string, number>> {
     const statuses = new Map<number | string, number>();
     let isOver = false;
@@ -99,7 +103,7 @@ describe('two routers behind the load balancer', requires('haproxy', 'redis'), (
         const { panels } = JSON.parse(textOf('deploy/grafana/service-router.json')) as {
           panels: { targets?: { expr: string }[] }[];
         };
-        // As Grafana replaces its variables: everything chosen.
+        // Replaces variables as Grafana does when everything is selected.
         const asked = panels
           .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
           .map((expr) => expr.replaceAll('$__rate_interval', '1m').replace(/\$\{?\w+\}?/g, '.*'));
@@ -112,7 +116,8 @@ describe('two routers behind the load balancer', requires('haproxy', 'redis'), (
         let answered = 0;
         for (const query of asked) if ((await series(query)) > 0) answered += 1;
         process.stdout.write(`dashboard: ${answered} of ${asked.length} queries have series\n`);
-        // What has not happened here (breakers, queues, failures) has none; what Prometheus does not understand is an error above.
+        // Queries about events that did not happen here (breakers, queues, failures) have no series; invalid queries
+        // fail above.
         expect(answered).toBeGreaterThan(10);
       } finally {
         await prometheus.stop();
@@ -143,7 +148,8 @@ describe('two routers behind the load balancer', requires('haproxy', 'redis'), (
       await untilBothServe();
     });
     process.stdout.write(`killed: ${JSON.stringify([...statuses])}\n`);
-    // Four clients have at most four requests at it; a worker's result may have been on its way through it as well.
+    // Four clients have at most four requests at the killed router; results of workers may have been in flight through
+    // it as well.
     const failed = [...statuses].filter(([status]) => status !== 200);
     expect(failed.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8);
     for (const [status] of failed) expect([502, 504]).toContain(status);

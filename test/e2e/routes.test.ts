@@ -1,4 +1,4 @@
-// Every public path, from token to back end and back, as an API client sees it.
+// Tests of every public path with an API client, from the token to the response of the back end.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';

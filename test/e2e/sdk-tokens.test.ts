@@ -1,4 +1,4 @@
-// Workers on the stock SDKs of Conductor keep serving their route when their access token expires.
+// Tests that workers on the stock SDKs of Conductor keep serving their route when their access token expires.
 
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
 
-/** Seconds a token lives. */
+/** Lifetime of a token in seconds. */
 const lifetime = 3;
 const key = { keyId: 'worker', keySecret: 'worker-secret' };
 let stack: Stack;
@@ -19,7 +19,7 @@ beforeAll(async () => {
   stack = await shareStack({
     engineUrl: engineOfRun().url,
     withWorkers: false,
-    // The workers of this suite answer in place of the back ends that the document describes.
+    // The workers of this suite return responses that the OpenAPI document does not describe.
     anyAnswer: true,
     identityProvider: { IDP_TOKEN_SECONDS: String(lifetime) },
     router: { OAUTH_CLOCKTOLERANCESECONDS: '0', ROUTER_RESPONSEDEADLINEMS: '5000' },
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack?.stop());
 
-/** A token straight from the provider: the router's count of token requests is the worker's alone. */
+/** Gets a token directly from the provider, so that the router counts only the worker's token requests. */
 async function clientToken(): Promise<string> {
   const answer = await call(`${stack.issuer}/token`, {
     method: 'POST',
@@ -41,7 +41,7 @@ async function tokensIssued(): Promise<number> {
   return (await readCounts(stack.operationsUrl))['router_token_requests_total{result="issued"}'] ?? 0;
 }
 
-/** Asks the route again and again until the worker has fetched its fourth token; every response must be 200. */
+/** Calls the route repeatedly until the worker has fetched its fourth token; every response must be 200. */
 async function expectServedForThreeLifetimes(path: string, before: number): Promise<void> {
   await pollUntil(
     'the fourth token of the worker',

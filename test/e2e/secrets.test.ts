@@ -1,4 +1,5 @@
-// Sends marked credentials and personal values through the running system, and searches everything that was written for them.
+// Tests that secrets do not leak: sends marked credentials and personal values through the running system, and searches
+// for them in everything that it wrote.
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,7 +19,7 @@ import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
 const engineStateDir = engineOfRun().stateDir;
-/** An existing engine is named by CONDUCTOR_STATE_DIR (SQLite) or CONDUCTOR_DATABASE (PostgreSQL). */
+/** CONDUCTOR_STATE_DIR (SQLite) or CONDUCTOR_DATABASE (PostgreSQL) names the database of an existing engine. */
 const databaseUrl = process.env['CONDUCTOR_DATABASE'];
 const store: EngineStore = databaseUrl === undefined ? sqliteStore(engineStateDir) : postgresStore(databaseUrl);
 
@@ -26,11 +27,14 @@ const engine = new Engine({ url: engineUrl, timeoutMs: 10_000, connections: 4 })
 /** The same person in both colleges, by MDM's crosswalk. */
 const [here, there] = ['0318204', 'B00417733'];
 
-/** Secrets that are not markers: those of the dev clients, and every token. */
+/** Secrets without markers: those of the dev clients, and access tokens. */
 const publicSecrets = /(?:demo|reader|worker|ops)-secret/;
 const likeToken = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{20,}/g;
 
-/** The first token in a text. Encrypted payloads have dots too, and now and then `eyJ` by chance: a token's header is JSON. */
+/**
+ * Returns the first token in a text. Encrypted payloads also have dots and sometimes contain `eyJ` by chance, but a
+ * token's header is JSON.
+ */
 function tokenIn(text: string): string | undefined {
   return text.match(likeToken)?.find((found) => {
     try {
@@ -41,7 +45,7 @@ function tokenIn(text: string): string | undefined {
   });
 }
 
-/** Tables that may hold personal values in clear, as the page names them. */
+/** Tables that may hold unencrypted personal values, according to the page. */
 const documentedTables = rowsOf(
   sectionOf(readPage('docs/explanation/security-model.md'), 'Where personal values are'),
 ).map(([table = '']) => table);
@@ -74,7 +78,7 @@ describe.each([
     });
     token = await tokenOf(stack.url);
     await provokeExecutions();
-    // What never reaches an execution has no payload to encrypt.
+    // Encryption makes no difference to requests that never reach an execution.
     if (payloadKey === undefined) {
       exchanges.push(...(await provokeRefusals(stack.url, token, markers)));
       await provokeOutage();
@@ -87,7 +91,7 @@ describe.each([
     await Promise.all([sentry?.close(), proxy?.stop()]);
   });
 
-  /** One request with a valid token, a cookie and a person in its path, query, headers and body. */
+  /** Sends a request with a valid token, a cookie, and a person in its path, query, headers and body. */
   async function ask(what: string, path: string, { method = 'GET', ...options }: CallOptions = {}): Promise<Exchange> {
     const headers = {
       authorization: `bearer ${token}`,
@@ -127,7 +131,7 @@ describe.each([
       ...[404, 409, 500].map((status) =>
         ask(`a PATCH answered ${status}`, `${faults}/status/${status}`, { method: 'PATCH', body }),
       ),
-      // MDM cannot tell who it is about.
+      // MDM cannot tell which person this PATCH concerns.
       ask('a PATCH of nobody', `${faults}/status/200`, { method: 'PATCH', body: `"${personal('nobody')}"` }),
     ]);
     await shareWith(personal('shared'), 90_000);
@@ -173,7 +177,7 @@ describe.each([
     }
   }
 
-  /** What an event of the execution `source` has started. */
+  /** Returns the executions that an event of the execution `source` has started. */
   async function startedBy(name: string, source: string): Promise<{ workflowId: string; status: string }[]> {
     const path = `/api/workflow/${name}/correlated/${source}?includeClosed=true`;
     const { body } = await engine.request({ method: 'GET', path });
@@ -193,11 +197,11 @@ describe.each([
     await running;
   }
 
-  /** Inputs that no router of ours makes, so that a worker fails in a way nobody foresaw. */
+  /** Starts an execution with an input that no router creates, so that a worker fails with an unexpected error. */
   async function provokeUnforeseen(): Promise<void> {
-    // In clear, because it does not come through the router.
+    // This value is not encrypted, because the request does not pass the router.
     const person = payloadKey === undefined ? personal('unforeseen') : 'nobody';
-    // A lone surrogate has no place in a path.
+    // A path cannot contain a lone surrogate.
     const sisPersonId = { json: `"${person}\\ud800"` };
     const executionId = await engine.startWorkflow({
       name: 'mdm-shareWF',
@@ -209,7 +213,7 @@ describe.each([
     await pollUntil('the error report', () => sentry.events().length > 0);
   }
 
-  it('every kind of request was made, and none went wrong in a way nobody meant', () => {
+  it('every kind of request was sent, and each had the intended result', () => {
     const statuses = Object.fromEntries(exchanges.map(({ what, answer }) => [what, answer.status]));
     expect(statuses).toMatchObject({
       'a read': 200,
@@ -281,7 +285,7 @@ describe.each([
     });
 
   if (payloadKey === undefined)
-    it('what retention removes is gone, but for the record of refused events', async () => {
+    it('pruning removes everything but the records of refused events', async () => {
       const started = await Promise.all(
         executions.flatMap((source) => [startedBy('mdmWF', source), startedBy('mdm-shareWF', source)]),
       );
@@ -289,7 +293,7 @@ describe.each([
         const path = `/api/workflow/${executionId}/remove?archiveWorkflow=false`;
         expect((await engine.request({ method: 'DELETE', path })).status).toBe(200);
       }
-      // The engine removes the index rows of an execution a moment after the execution.
+      // The engine removes the index rows a moment after the execution.
       await pollUntil('nothing to be left but refused events', async () => {
         const left = [...(await store.tables())].filter(([, text]) => found(text).length > 0);
         return left.map(([name]) => name).join() === 'event_execution';
@@ -297,7 +301,7 @@ describe.each([
     });
 
   if (payloadKey !== undefined)
-    it('encrypted, personal values are nowhere at all, and the executions were the same', async () => {
+    it('encrypted, personal values are nowhere, and the same executions ran', async () => {
       for (const [name, content] of [...(await store.tables()), ...store.files()]) {
         expect([name, ...found(content)]).toEqual([name]);
       }
@@ -321,7 +325,7 @@ describe.each([
   }
 });
 
-/** What the router answers in its own name: problem documents and errors of the token path. */
+/** Returns true for the router's own responses: problem documents and errors of the token path. */
 function isOurs({ status, headers, text }: Exchange['answer']): boolean {
   const type = String(headers['content-type'] ?? '');
   return status >= 400 && (type === 'application/problem+json' || type === '' || text.includes('"error"'));

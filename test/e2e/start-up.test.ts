@@ -1,4 +1,4 @@
-// Programs that cannot start say everything that is wrong, exit with 1, and nothing listens.
+// Tests of programs that cannot start: they report every problem, exit with 1, and leave no listening port.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

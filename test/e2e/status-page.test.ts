@@ -1,4 +1,5 @@
-// The overview of the operations port as an operator sees it: in a real browser, live and without scripts, on a phone, in the dark.
+// Tests of the overview page of the operations port: in a real browser, live and without scripts, on a phone, in dark
+// mode.
 
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,11 +15,11 @@ import { requires } from '../run/requirements.ts';
 const { personal, credential, findIn } = createMarkers();
 let stack: Stack;
 let demo: Caller;
-/** Of a PATCH that its back end broke off. */
+/** Execution id of a PATCH whose response the back end broke off. */
 let failedExecution: string;
 
 beforeAll(async () => {
-  // With a level that no other suite has, so that the router is its own: what it counts begins here.
+  // No other suite has this log level, so this suite gets a new router, whose counters start at zero.
   stack = await shareStack({ engineUrl: engineOfRun().url, router: { LOG_LEVEL: 'error' } });
   demo = await callerFor(stack.url);
   for (let asked = 0; asked < 10; asked++) await demo(`/movies/${personal('title')}?q=${personal('query')}`);
@@ -37,7 +38,7 @@ afterAll(() => stack?.stop());
 
 const statusUrl = () => `${stack.operationsUrl}/`;
 const htmlOf = async (path = '/') => (await call(`${stack.operationsUrl}${path}`)).text;
-/** The row of a route. */
+/** Returns the row of a route. */
 const rowOf = (page: string, route: string) =>
   new RegExp(`<th scope="row">\\s*<a[^>]*>${route}</a>([\\s\\S]*?)</tr>`).exec(page)?.[1] ?? '';
 
@@ -96,7 +97,7 @@ describe('in a browser', requires('chromium'), () => {
   afterAll(() => browser?.close());
   const open = (options: BrowserContextOptions = {}, path = '') => openPage(browser, `${statusUrl()}${path}`, options);
 
-  it('goes on by itself: a new request appears without a reload, and nothing is complained of', async () => {
+  it('updates itself: a new request appears without a reload, and the browser reports no problem', async () => {
     const { page, complaints, close } = await open({ viewport: { width: 1200, height: 900 } });
     await page.evaluate('window.sameDocument = true');
     await pollUntil('the page to be live', async () => (await page.textContent('#live'))?.startsWith('live'));
@@ -109,7 +110,7 @@ describe('in a browser', requires('chromium'), () => {
     await close();
   });
 
-  it('stops when it is paused, and goes on', async () => {
+  it('stops when it is paused, and resumes', async () => {
     const { page, requests, close } = await open();
     const asked = () => requests.filter((url) => url.includes('/status/view')).length;
     await page.clock.install();
@@ -125,9 +126,9 @@ describe('in a browser', requires('chromium'), () => {
     await close();
   });
 
-  it('draws rates and durations with uPlot, of all client routes or of one, with a text for those who do not see them', async () => {
+  it('draws rates and durations with uPlot, of all client routes or of one, with a text alternative', async () => {
     const { page, complaints, requests, close } = await open({}, '?route=movies');
-    // A step is drawn when it is over.
+    // The charts draw a time step when it has ended.
     const labels = () =>
       page.evaluate('[...document.querySelectorAll("canvas")].map((one) => one.getAttribute("aria-label"))') as Promise<
         string[]
@@ -174,7 +175,7 @@ describe('in a browser', requires('chromium'), () => {
     await close();
   });
 
-  it('the router goes away and comes back: the page says so, and goes on', async () => {
+  it('the router becomes unavailable and returns: the page says so, and continues', async () => {
     const { page, close } = await open();
     await pollUntil('the page to be live', async () => (await page.textContent('#live'))?.startsWith('live'));
     await stack.router.stop();

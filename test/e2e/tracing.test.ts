@@ -1,4 +1,5 @@
-// One trace from the client's `traceparent` through router, engine wait, worker and back end, and on to MDM.
+// Tests of traces: one trace from the client's `traceparent` through router, engine wait, worker and back end, and on
+// to MDM.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,7 +35,7 @@ const headerOf = ({ traceId, spanId, flags }: ReturnType<typeof newParent>) => (
 });
 const spansOf = (traceId: string) => receiver.spans().filter((span) => span.traceId === traceId);
 
-/** The spans of a trace, by name, once all the named ones are there. */
+/** Returns the spans of a trace by name, once the trace has all of these names. */
 async function traceWith(traceId: string, names: readonly string[], timeoutMs = 10_000) {
   await pollUntil(
     `the spans ${names.join(', ')}`,
@@ -65,7 +66,7 @@ const requestSpans = (
   report: `report ${task}`,
 });
 
-/** Child and parent, by name: the whole tree. */
+/** Returns the whole tree as a map from child to parent, by name. */
 function treeOf(spans: ReadonlyMap<string, ReceivedSpan>): Record<string, string> {
   const names = new Map([...spans].map(([name, { spanId }]) => [spanId, name]));
   return Object.fromEntries(
@@ -137,7 +138,7 @@ describe.each([
     );
     expect(inOrder).toEqual(inOrder.toSorted((a, b) => (a < b ? -1 : 1)));
     const server = spans.get(names.server)!;
-    // Process clocks of one machine agree to a few milliseconds.
+    // The clocks of processes on one machine differ by at most a few milliseconds.
     const slack = 20_000_000n;
     for (const { start, end } of spans.values()) {
       expect(end >= start).toBe(true);
@@ -175,7 +176,7 @@ describe('where a trace begins', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   it('a request that is refused is in the client’s trace', async () => {
     const parent = newParent();
     await call(`${stack.url}/movies/x`, { headers: headerOf(parent) });
@@ -217,7 +218,7 @@ describe('a PATCH', () => {
       body: JSON.stringify({ cccid: `T${hex(3).toUpperCase()}` }),
     });
     expect(answer.status).toBe(200);
-    // The engine subscribes to the queue of a new handler within a minute of its registration.
+    // The engine may take a minute to subscribe to the queue of a new handler.
     const spans = await traceWith(parent.traceId, ['process mdm_notify', 'process mdm_share'], 90_000);
     expect(treeOf(spans)).toMatchObject({
       'process mdm_notify': 'execute college-adaptorWF',
@@ -323,7 +324,7 @@ describe('Server-Timing and the stages', () => {
     for (let asked = 0; asked < 20; asked++) await demo('/movies/Metropolis');
     const after = await calls();
     expect(after.start - before.start).toBe(20);
-    // Now and then a look crosses a result, which is then sent once more.
+    // Occasionally a fetch of tasks overtakes a result, which is then sent again.
     expect(after.report - before.report).toBeGreaterThanOrEqual(20);
     expect(after.report - before.report).toBeLessThan(25);
   });

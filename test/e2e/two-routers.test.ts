@@ -1,4 +1,5 @@
-// Two routers on one engine: a client waits at one, its worker polls the other; with Redis, without, and Redis lost.
+// Tests of two routers on one engine, where a client waits at one and its worker polls the other: with Redis, without
+// it, and when it fails.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
@@ -41,7 +42,7 @@ async function startRouters(env: Record<string, string>): Promise<void> {
   );
 }
 
-/** Median time of a request at the router that no worker polls, in milliseconds. */
+/** Returns the median time of a request at the router that no worker polls, in milliseconds. */
 async function medianMs(times = 15): Promise<number> {
   const took: number[] = [];
   for (let n = 0; n < times; n++) {

@@ -1,4 +1,5 @@
-// Routers whose adaptor route starts several versions of a workflow that no other suite knows, and workers for them.
+// Routers whose adaptor route starts several versions of a workflow that no other suite uses, and workers for these
+// versions.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,7 @@ import { type Program, startProgram } from '../stack/program.ts';
 import { reload } from '../stack/reload.ts';
 import { audience, shareStack, type Stack } from '../stack/stack.ts';
 
-/** What the workers of a version do with a task: report these fields. */
+/** Behaviour of the workers of a version: returns the fields of the result of a task. */
 export type Behaviour = (task: Task) => object;
 
 export interface VersionedRouter {
@@ -24,7 +25,7 @@ export interface VersionedRouter {
   readonly gatewayConfigFile: string;
 }
 
-/** The version answers with its number. */
+/** Returns a behaviour that responds with the number of the version. */
 export const answers =
   (version: number, statusCodeValue = 200): Behaviour =>
   () => ({
@@ -34,10 +35,10 @@ export const answers =
     },
   });
 
-/** The worker gives up. */
+/** A behaviour that fails the task. */
 export const fails: Behaviour = () => ({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'no idea' });
 
-/** @param versions those that the engine has */
+/** @param versions versions that are registered with the engine */
 export async function startVersionedRouters(engineUrl: string, versions: readonly number[]) {
   const suffix = randomBytes(4).toString('hex');
   const workflow = `versionsWF-${suffix}`;
@@ -56,9 +57,9 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
   const loops: Promise<void>[] = [];
   return {
     workflow,
-    /** By version: what its workers do. */
+    /** Behaviour of the workers by version. */
     behaviours,
-    /** Starts a router with these lines in the place of the adaptor route's `version`. */
+    /** Starts a router with these lines in place of the adaptor route's `version`. */
     async start(pins: string, env: Record<string, string> = {}): Promise<VersionedRouter> {
       const name = `router-${routers.length}`;
       const file = join(dir, `${name}.yml`);
@@ -70,13 +71,13 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       await checkAnswersOf(url);
       return { url, operationsUrl, program, gatewayConfigFile: file };
     },
-    /** Gives a running router other lines in that place. */
+    /** Reloads a running router with other lines in that place. */
     async reload({ url, program, gatewayConfigFile }: VersionedRouter, pins: string) {
       writeFileSync(gatewayConfigFile, mapWith(workflow, pins));
       if ((await reload(program)) === 'refused') throw new Error(`the router refuses ${pins}`);
       await checkAnswersOf(url);
     },
-    /** Starts workers for every version behind a router; each version has a task type of its own. */
+    /** Starts workers for every version behind a router; each version has its own task type. */
     async work(router: VersionedRouter) {
       for (const [version, taskType] of taskTypes) {
         const worker = await handWorker(router.url, taskType, domain);
@@ -90,7 +91,7 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
         );
       }
     },
-    /** Any client. @param scope of its token */
+    /** Returns a client with this id. @param scope scope of its access token */
     client: (url: string, id: string, scope = '') => callerWith(url, tokenFor(stack, key, { id, scope })),
     async stop() {
       ending.abort();
@@ -120,7 +121,9 @@ function mapWith(workflow: string, pins: string): string {
   return shipped.replace(place, `              name: ${workflow}\n              ${pins}\n`);
 }
 
-/** What to register: one task type for each version of a workflow, which does nothing else. */
+/**
+ * Returns the definitions to register: one task type per version of the workflow, and the versions with only this task.
+ */
 function definitionsOf(name: string, taskTypes: ReadonlyMap<number, string>) {
   const common = { ownerEmail: 'service-router@example.org' };
   const taskDefs = [...taskTypes.values()].map((taskType) => ({

@@ -1,4 +1,5 @@
-// Several versions of a workflow on one route: shares, stickiness, the choice by header, the guard, and what is missing.
+// Tests of several versions of a workflow on one route: shares, stickiness, the choice by header, the guard, and
+// missing versions.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +27,7 @@ const env = {
 
 let routers: VersionedRouters;
 let router: VersionedRouter;
-/** Another one, which gets other versions by a reload. */
+/** Another router, which gets other versions by reloads. */
 let other: VersionedRouter;
 beforeAll(async () => {
   routers = await startVersionedRouters(engineUrl, [1, 2]);
@@ -50,7 +51,7 @@ const clients = (count: number) => Array.from({ length: count }, (_, n) => `clie
 const executionIn = async (id: unknown) =>
   (await call(`${engineUrl}/api/workflow/${String(id)}?includeTasks=false`)).json<{ workflowVersion: number }>();
 
-/** `client-0` → its version, each asked once. */
+/** Returns the version of each client, by one request each. */
 async function versionsAt({ url }: VersionedRouter, ids: readonly string[]): Promise<Record<string, string>> {
   const asked = await Promise.all(
     ids.map(async (id) => {
@@ -64,7 +65,7 @@ async function versionsAt({ url }: VersionedRouter, ids: readonly string[]): Pro
   return Object.fromEntries(asked);
 }
 
-/** The first of `client-0`, `client-1` … that gets this version. */
+/** Returns the first of the clients `client-0`, `client-1` … that gets this version. */
 async function clientOf(version: string, scopes?: string): Promise<Caller> {
   const found = Object.entries(await versionsAt(router, clients(12))).find(([, got]) => got === version);
   expect(found, `no client of version ${version}`).toBeDefined();
@@ -126,7 +127,7 @@ describe('shares', () => {
       );
       expect(line).toMatchObject({ msg: 'response sent', workflowVersion: version });
     }
-    // Twelve clients each were asked to find one, twice.
+    // Finding a client took a request by each of twelve clients, twice.
     const after = [await seen('1'), await seen('2')];
     expect(after.map((count, n) => count - (before[n] ?? 0)).reduce((sum, count) => sum + count)).toBe(26);
     expect(await metric(router, 'router_executions_total', { version: '2', outcome: 'answered' })).toBeGreaterThan(0);
@@ -267,7 +268,7 @@ describe('the guard', () => {
   const outOf = (at: VersionedRouter, version: string) =>
     metric(at, 'router_version_removed', { route: 'adaptor', version });
 
-  /** Gives both versions the same share; a number that no test before had makes the guard forget. */
+  /** Gives both versions this share; a new number resets the guard. */
   async function guardWith(share: number): Promise<VersionedRouter> {
     await routers.reload(other, pins(`{ 1: ${share}, 2: ${share} }`));
     return other;
@@ -278,12 +279,12 @@ describe('the guard', () => {
     const before = await versionsAt(guarded, clients(20));
     expect([await outOf(guarded, '1'), await outOf(guarded, '2')]).toEqual([0, 0]);
     const ofTwo = clients(20).filter((id) => before[id] === '2');
-    // 404 is a response like any other.
+    // A response with 404 does not count as a failure.
     routers.behaviours.set(2, answers(2, 404));
     for (const id of ofTwo) expect((await routers.client(guarded.url, id)(note())).status).toBe(404);
     expect(await outOf(guarded, '2')).toBe(0);
     routers.behaviours.set(2, fails);
-    // Who tries a version does not judge it.
+    // Requests that choose the version by header do not count for the guard.
     for (let n = 0; n < 20; n++) {
       expect((await routers.client(guarded.url, 'client-0', scope)(note(), choosing('2'))).status).toBe(502);
     }

@@ -1,5 +1,5 @@
-// The corpus of raw bytes against the running router: the exact answer, what becomes of the connection, and proof from
-// the back end and the engine that nothing else was run.
+// Tests of the corpus of raw bytes on the running router: the exact responses, the state of the connection, and proof
+// from the back end and the engine that no other request was processed.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,17 +48,17 @@ afterAll(async () => {
   await Promise.all([backEnd?.stop(), tap?.stop()]);
 });
 
-/** Everything that the router has sent to the engine. */
+/** Returns everything that the router has sent to the engine. */
 const sent = () =>
   tap.requests.map(({ target, headers, body }) => `${target}\n${JSON.stringify(headers)}\n${body}`).join('\n');
 
-/** `METHOD target body` of a request as it came. */
+/** Returns `METHOD target body` of a request as received. */
 function describeRequest(request: string): string {
   const [head = '', ...body] = request.split('\r\n\r\n');
   return `${head.split(' HTTP/1.1', 1)[0]} ${body.join('\r\n\r\n')}`;
 }
 
-/** A read may reach the back end twice: a client that lost its response sends it again. */
+/** A read may reach the back end twice: a worker repeats a read whose response was lost. */
 const distinctReads = (requests: string[]) =>
   requests.filter((request, index) => !request.startsWith('GET ') || requests.indexOf(request) === index);
 
@@ -105,7 +105,7 @@ describe('bytes', () => {
   });
 });
 
-describe('after all of it', () => {
+describe('after all cases', () => {
   it('the back end has seen what it had to, and nothing was smuggled', async () => {
     expect((await demo('/adaptor/777/wire/last')).text).toBe('ok');
     const expected = [...corpus].flatMap(([name, wireCase]) => wantedOf(wireCase, results.get(name)!.marker));

@@ -1,4 +1,5 @@
-// Fuzzing the running router: requests nobody sends, and bytes that are nearly requests. Short here, long with `npm run fuzz`.
+// Fuzz tests of the running router with unusual requests, and with bytes that are almost requests. Short here, long
+// with `npm run fuzz`.
 //
 // A failure prints its seed and the bytes in the notation of the corpus: put them into test/wire/corpus/fuzz/.
 // TEST_SEED repeats a run. FUZZ_SECONDS limits it by time instead of by number.
@@ -18,10 +19,10 @@ import { engineOfRun } from './engine-of-run.ts';
 import { byDepth } from '../run/depth.ts';
 import { seedOfRun } from '../run/seed.ts';
 
-/** Seconds for each of the two, when a time is given. */
+/** Seconds for each of the two tests; 0: limited by number. */
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
 const clients = 8;
-/** How much each of the clients sends. */
+/** Limit of the requests of each client. */
 const extent =
   seconds > 0 ? { numRuns: 10_000_000, interruptAfterTimeLimit: seconds * 1_000 } : { numRuns: byDepth(40, 1_000) };
 const answer = `HTTP/1.1 200 OK\r\nETag: ${backEndTag}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok`;
@@ -41,7 +42,7 @@ beforeAll(async () => {
     router: {
       ROUTER_HEADERSTIMEOUTMS: '300',
       ROUTER_REQUESTTIMEOUTMS: '400',
-      // Wrong secrets are part of the game.
+      // Hides the log lines that random wrong secrets cause.
       LOG_LEVEL: 'warn',
     },
     workers: {
@@ -70,7 +71,7 @@ async function play(bytes: Buffer, headOnly: boolean): Promise<void> {
       if (found.status >= 200) break;
     }
   } catch (error) {
-    // A connection may be closed without a response only if there was no request.
+    // A connection that was closed without a response is no failure: the bytes were no request.
     if (!(error instanceof ConnectionEnded))
       throw new Error(`${String(error)}\n${toNotation(bytes)}`, { cause: error });
   } finally {

@@ -22,7 +22,7 @@ const productionLimits = {
   ROUTER_MAXCONNECTIONS: '4000',
 };
 let stack: Stack;
-/** Has nothing to do with the attackers, who are the client `demo`. */
+/** A client other than the attackers, who use the client `demo`. */
 let other: Caller;
 let token: string;
 

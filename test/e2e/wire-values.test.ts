@@ -1,4 +1,5 @@
-// Hostile values in well-formed requests and responses: paths, header fields and bodies, both ways, to the byte.
+// Tests of hostile values in well-formed requests and responses: paths, header fields and bodies, in both directions,
+// byte for byte.
 
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -16,11 +17,11 @@ let stack: Stack;
 let backEnd: RawBackEnd;
 let token: string;
 let worker: Caller;
-/** Nothing may ever connect to it. */
+/** A server to which nothing may ever connect. */
 let canary: Server;
 let canaryAddress: string;
 let canaryConnections = 0;
-/** The next response of the back end, by a word in the request. */
+/** The back end's response to requests that contain a word. */
 const reactions = new Map<string, (socket: Socket, request: string) => void>();
 
 const plainAnswer = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok';
@@ -55,7 +56,7 @@ afterAll(async () => {
   canary?.close();
 });
 
-/** One request with raw bytes; returns the response and what the back end saw of it. */
+/** Sends a request as raw bytes; returns the response and the requests that the back end received for it. */
 async function send(
   target: string,
   { method = 'GET', fields = '', body = Buffer.alloc(0) }: { method?: string; fields?: string; body?: Buffer } = {},
@@ -68,7 +69,7 @@ async function send(
   connection.destroy();
   const id = String(answer.headers['x-request-id']);
   const seen = backEnd.requests.filter((request) => request.includes(`x-request-id: ${id}\r\n`));
-  // A read may reach the back end twice: a client that lost its response sends it again.
+  // A read may reach the back end twice: a worker repeats a read whose response was lost.
   return { answer, seen: method === 'GET' ? seen.slice(0, 1) : seen };
 }
 
@@ -205,7 +206,7 @@ describe('header fields on their way to the back end', () => {
     'toString: x',
   ].map((line) => `${line}\r\n`);
 
-  it.each(['GET', 'PATCH'])('%s: what is not allowed does not arrive', async (method) => {
+  it.each(['GET', 'PATCH'])('%s: disallowed fields do not arrive', async (method) => {
     const fields = `${forged.join('')}Accept: a/b\r\nUser-Agent: u\r\n`;
     const { seen } = await send('/adaptor/777/fields', { method, fields, body: Buffer.from('x') });
     const { 'idempotency-key': key = '', 'x-request-id': id, ...rest } = fieldsOf(seen[0]);
@@ -221,7 +222,7 @@ describe('header fields on their way to the back end', () => {
     expect(key).toMatch(method === 'GET' ? /^$/ : /^[0-9a-f-]{36}$/);
   });
 
-  it('what Connection names stays behind', async () => {
+  it('fields that Connection names are not forwarded', async () => {
     const fields =
       'Connection: keep-alive, If-Match ,x-request-id, content-type\r\nIf-Match: "a"\r\nContent-Type: a/b\r\nPrefer: c\r\n';
     const { seen } = await send('/adaptor/777/fields', { method: 'PUT', fields, body: Buffer.from('x') });
@@ -261,7 +262,7 @@ describe('header fields on their way to the back end', () => {
 });
 
 describe('header fields on their way to the client', () => {
-  it('what is not allowed, or belongs to the connection, does not arrive', async () => {
+  it('disallowed and hop-by-hop fields do not arrive', async () => {
     const lines = [
       'HTTP/1.1 200 OK',
       'Set-Cookie: a=b',
@@ -535,6 +536,6 @@ it('no request of this file made the router fail', async () => {
     .output()
     .split('\n')
     .filter((line) => line.includes('"level":"error"'));
-  // The college of this file has no event handler in the engine, which the router says ten seconds after its start.
+  // The college of this file has no event handler in the engine, which the router logs ten seconds after its start.
   expect(errors.filter((line) => !line.includes('mdm-share-888'))).toEqual([]);
 });

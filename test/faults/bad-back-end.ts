@@ -7,13 +7,16 @@ import express, { type RequestHandler } from 'express';
 import { createFaults } from '../../dev/back-ends/faults.ts';
 import { record, recordHistory } from '../../dev/back-ends/history.ts';
 
-/** The stand-ins' endpoint (dev/back-ends/faults.ts) that every request gets; `slow` takes longer than its caller waits. */
+/**
+ * The endpoint of the stand-ins (dev/back-ends/faults.ts) that handles every request, by mood; `slow` takes longer than
+ * its caller waits.
+ */
 const endpoints = {
   good: () => 'status/200',
   slow: () => 'slow/3500',
   frozen: () => 'never',
   'reset-in-body': () => 'cut',
-  // The fourth is a success.
+  // Every fourth response is a success.
   'burst-of-5xx': (count: number) => `status/${[500, 502, 503, 200][count % 4]}`,
   html: () => 'html',
   'wrong-length': () => 'bad-length',
@@ -24,7 +27,7 @@ const endpoints = {
 export const backEndMoods = [...(Object.keys(endpoints) as (keyof typeof endpoints)[]), 'refusing', 'endless'] as const;
 export type BackEndMood = (typeof backEndMoods)[number];
 
-/** @param historyFile where it appends what reached it */
+/** @param historyFile file to which it appends the requests that reached it */
 export async function startBadBackEnd(historyFile: string) {
   let mood: BackEndMood = 'good';
   let count = 0;
@@ -33,7 +36,8 @@ export async function startBadBackEnd(historyFile: string) {
     open += 1;
     response.on('close', () => (open -= 1));
     count += 1;
-    // A write that reached it is applied, whatever it responds, unless it rejects the write with an error.
+    // A write that reached the back end counts as applied, whatever the response, unless the back end rejected it with
+    // an error.
     const refuses = mood === 'burst-of-5xx' && count % 4 !== 3;
     if (request.method !== 'GET' && !refuses) record(request, { actor: 'back-end', event: 'applied' });
     if (mood === 'endless') return pour(response.writeHead(200, { 'content-type': 'application/json' }));
@@ -54,7 +58,7 @@ export async function startBadBackEnd(historyFile: string) {
   };
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Requests that hang here now. */
+    /** Number of requests that are currently waiting. */
     get open() {
       return open;
     },

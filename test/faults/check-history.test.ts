@@ -1,4 +1,4 @@
-// The checker finds each violation of each invariant when it is there, and none when it is not.
+// Tests of the checker: it finds each violation of each invariant, and reports none where there is none.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -315,7 +315,7 @@ describe('a history in which something is wrong', () => {
   });
 });
 
-describe('what was judged', () => {
+describe('the number of checks', () => {
   const judged = (events: AnyEvent[], more: Partial<Evidence> = {}) => checkHistory({ events, ...more }).judged;
 
   it('nothing happened: no invariant was judged on anything', () => {
@@ -343,12 +343,12 @@ describe('what was judged', () => {
     expect(judged(events)).toMatchObject(expected);
   });
 
-  it('I4: lines of what was written', () => {
+  it('I4: lines of the texts', () => {
     expect(judged([], { texts: [{ name: 'log', text: 'one\n\ntwo\n' }], secrets: ['hush'] }).I4).toBe(2);
   });
 });
 
-it('a history file gives back what was appended', () => {
+it('a history file returns the appended events', () => {
   const dir = mkdtempSync(join(tmpdir(), 'history-'));
   try {
     const history = new History(join(dir, 'history.jsonl'));

@@ -1,4 +1,5 @@
-// Decides from a history alone whether the seven invariants of docs/explanation/reliability.md held. Pure.
+// Decides from a history alone whether the seven invariants of docs/explanation/reliability.md held. It has no side
+// effects.
 
 import { type Fault, faultsOf, type Invoke, type Operation, operationOf, operationsOf } from './gather-operations.ts';
 import type { AnyEvent, HistoryEvent, Route } from './history.ts';
@@ -7,9 +8,9 @@ import { type Invariant, invariants, type Violation } from './violation.ts';
 
 export interface Verdict {
   readonly violations: readonly Violation[];
-  /** Violations that the measured loss of a killed Redis explains: what it had not synced was not durable. */
+  /** Violations that the measured loss of a killed Redis explains: data that it had not synced was not durable. */
   readonly explained: readonly Violation[];
-  /** How many things each invariant was judged on: writes, PATCHes and persons, successes, lines, requests … */
+  /** Number of checks of each invariant: of writes, of PATCHes and persons, of successes, of lines, of requests … */
   readonly judged: Readonly<Record<Invariant, number>>;
 }
 
@@ -24,28 +25,29 @@ export interface Evidence {
   readonly texts?: readonly WrittenText[];
   /** Credentials and personal values that must be in none of the texts. */
   readonly secrets?: readonly string[];
-  /** Multiplies the times of I5 and I6 on a machine that is busy with other things. Default 1. */
+  /** Multiplies the time limits of I5 and I6 on a busy machine. Default 1. */
   readonly slack?: number;
 }
 
-/** Added to a budget before a request counts as open past it, in milliseconds. */
+/** Time beyond its budget after which a request counts as late, in milliseconds. */
 const graceMs = 2_000;
 /** Deadline for responses of a route that a fault does not affect, in milliseconds. */
 const sparedMs = 2_000;
 /**
- * Added while several routers have no Redis, in milliseconds: they cannot wake each other, so a request whose result came
- * to another router ends when its own reads the status, at the latest after this time (completion-waiters.ts).
+ * Time that is added while several routers have no Redis, in milliseconds. They cannot wake each other then: a request
+ * whose result arrived at another router ends only when its own router reads the status, at the latest after this time
+ * (completion-waiters.ts).
  */
 const withoutWakeUpsMs = 2_000;
 
 type Finding = Omit<Violation, 'invariant'>;
-/** One for each thing that was judged: undefined where the invariant held. */
+/** One item per check; undefined when the invariant held. */
 type Findings = Iterable<Finding | undefined>;
 /** Yields the violations of an operation, or {@link holds} if the rule applies and is met. */
 type Rule = (operation: Operation) => Iterable<string>;
 const holds = '';
 
-/** Judges a whole history. */
+/** Checks a whole history. */
 export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Evidence): Verdict {
   const operations = operationsOf(events);
   const faults = faultsOf(events);
@@ -83,12 +85,12 @@ const isWrite = (method: string) => method !== 'GET' && method !== 'HEAD';
 const withoutBackEnd: ReadonlySet<Route> = new Set(['token', 'health', 'refused']);
 const reachesBackEnd = (route: Route) => !withoutBackEnd.has(route);
 const changesBackEnd = ({ method, route }: Invoke) => isWrite(method) && reachesBackEnd(route);
-/** A success of the back end; 202 only means that an execution was accepted. */
+/** Returns true for a success of the back end; 202 only means that an execution was accepted. */
 export const isSuccess = (status: number) => status >= 200 && status <= 299 && status !== 202;
 
 /**
- * I1: one operation changes the back end once and is sent there once, and no request that was sent there is called
- * "not started".
+ * I1: an operation is sent to the back end once and applied once, and no request that was sent there is reported as not
+ * started.
  */
 function* writtenOnce({ invoke, ends, received, applied }: Operation): Generator<string> {
   if (!changesBackEnd(invoke) || invoke.auth !== 'good') return;
@@ -101,7 +103,7 @@ function* writtenOnce({ invoke, ends, received, applied }: Operation): Generator
     yield 'answered 503 (not started), but the back end got it';
 }
 
-/** I1 for every key that a back end gets, also of writes that no client asked for, such as a share. */
+/** I1 for every key that a back end receives, including those of writes that no client requested, such as shares. */
 function* keysAppliedOnce(events: readonly AnyEvent[]): Findings {
   const times = new Map<string, number>();
   for (const event of events) {
@@ -114,7 +116,7 @@ function* keysAppliedOnce(events: readonly AnyEvent[]): Findings {
   }
 }
 
-/** I2: a PATCH that succeeded is one effective notification of MDM; one that was not applied is none. */
+/** I2: MDM is effectively notified once of each PATCH that succeeded, and never of a PATCH that was not applied. */
 function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generator<string> {
   const effective = notified.filter((event) => event.effective).length;
   const succeeded = ends.some((end) => end.event === 'answer' && isSuccess(end.status));
@@ -128,9 +130,9 @@ function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generato
 const notHeard = 'a 2xx PATCH of which MDM did not hear';
 const hasAnother = 'another cccid than at the own college:';
 
-/** Whether a violation is one that the reconciler may still repair. */
+/** Returns true when the reconciler may still repair a violation. */
 export const isOutstanding = (violation: Violation) => isUntold(violation) || violation.what.startsWith(hasAnother);
-/** Whether a violation is a PATCH that MDM has not heard of. */
+/** Returns true when a violation is a PATCH that MDM was not notified of. */
 export const isUntold = ({ what }: Violation) => what === notHeard;
 
 type PersonEvent = Extract<HistoryEvent, { event: 'person' }>;
@@ -155,7 +157,7 @@ function* personsAgree(events: readonly AnyEvent[], operations: readonly Operati
 
 const isAllowedWrite = ({ auth, method }: Invoke) => auth === 'good' && isWrite(method);
 
-/** Concurrent changes, or a change that MDM is not notified of: the last value is not known. */
+/** Returns true when the last value is unknown: changes were concurrent, or MDM is not notified of one of them. */
 function areUnordered(writes: readonly Operation[]): boolean {
   const spans = new Map<string, { from: number; to: number }>();
   for (const { invoke, ends } of writes) {
@@ -168,7 +170,7 @@ function areUnordered(writes: readonly Operation[]): boolean {
   return overlap || writes.some(({ invoke }) => invoke.method !== 'PATCH');
 }
 
-/** I3: success only for applied requests, with the back end's body, and every 202 gets its result. */
+/** I3: only applied requests get a success, with the back end's body, and every 202 gets its result. */
 function* answeredTruly({ invoke, ends, received, applied }: Operation): Generator<string> {
   for (const end of ends) {
     if (end.event !== 'answer') continue;
@@ -195,7 +197,7 @@ function* executionsOfOneOperation(operations: readonly Operation[]): Findings {
   }
 }
 
-/** I3 at rest: the engine still has each execution that a client knows by a success or a 202. */
+/** I3 at rest: the engine still has each execution that was acknowledged to a client by a success or a 202. */
 function* executionsKept(events: readonly AnyEvent[], operations: readonly Operation[]): Findings {
   const owners = new Map(
     operations.flatMap(({ invoke, ends }) => acknowledgedIn(ends).map((executionId) => [executionId, invoke.op])),
@@ -214,7 +216,7 @@ export function acknowledgedIn(ends: Operation['ends']): string[] {
   );
 }
 
-/** I4, counted in lines. */
+/** I4: the texts contain no secrets; checks count lines. */
 function* silent(texts: readonly WrittenText[], secrets: readonly string[]): Findings {
   if (secrets.length === 0) return;
   for (const { name, text } of texts) {
@@ -224,7 +226,10 @@ function* silent(texts: readonly WrittenText[], secrets: readonly string[]): Fin
   }
 }
 
-/** I5: a response once and within the budget; no connection ends without one, unless its router or its client ended. */
+/**
+ * I5: each request gets one response within its budget. A connection ends without a response only when its router or
+ * client ended it.
+ */
 function* answeredInTime({ invoke, ends }: Operation, faults: readonly Fault[], graceMs: number): Generator<string> {
   yield holds;
   const [end, ...others] = ends;
@@ -258,23 +263,23 @@ function* spared(
     if (!spares.includes(invoke.route) || invoke.at < from || invoke.at > to) continue;
     const until = end?.at ?? invoke.at + deadlineMs(fault);
     const meanwhile = faults.filter((other) => other.from <= until && other.to >= invoke.at);
-    // The next fault, which does affect the route, came before the response.
+    // Another fault, which does affect the route, began before the response.
     if (meanwhile.some((other) => !other.spares.includes(invoke.route))) continue;
     yield holds;
     const longestMs = Math.max(...meanwhile.map(deadlineMs));
     const wrong = (why: string) => `${invoke.route} ${why} during ${what}`;
     if (end === undefined || (end.event === 'closed' && end.reason !== 'gone')) yield wrong('was not answered');
-    // The response of an execution that an earlier request started, perhaps during another fault.
+    // This execution was started by an earlier request, perhaps during another fault.
     else if (end.event === 'answer' && end.problem === 'execution-timed-out' && invoke.operation !== undefined)
       continue;
     else if (end.event === 'answer' && end.status >= 500) yield wrong(`answered ${end.status}`);
-    // A client that asks for the response of an execution waits for it, and is told after its time that there is none.
+    // The client waited for the response of an execution, and there was none at the end of its wait.
     else if (end.event === 'answer' && end.problem === 'answer-pending') continue;
     else if (end.at - invoke.at > longestMs) yield wrong(`took ${Math.round(end.at - invoke.at)} ms`);
   }
 }
 
-/** I7: without a good token nothing is answered with success, and nothing is done. */
+/** I7: a request without a good token gets no success and has no effect. */
 function* refusedWhenNotAllowed({ invoke, ends, received }: Operation): Generator<string> {
   if (invoke.auth === 'good') return;
   yield holds;

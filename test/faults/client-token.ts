@@ -1,8 +1,8 @@
-// The access token of the load's client, renewed while a run lasts.
+// The access token of the load's client, renewed during a run.
 
 import { tokenOf } from '../stack/client.ts';
 
-/** Tokens live for ten minutes at least. */
+/** Tokens are valid for at least ten minutes. */
 const renewEveryMs = 60_000;
 
 /** Gets and renews a token; keeps the old one while the identity provider is unavailable. */

@@ -1,4 +1,4 @@
-// A wall clock that can be set while the processes that see it run (clock.c, preloaded).
+// A wall clock that can be set while the processes that use it run (clock.c, preloaded).
 
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Compiles it. @throws Error when there is no C compiler */
+/** Compiles clock.c and returns the clock. @throws Error when there is no C compiler */
 export function startClock() {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-clock-'));
   const library = join(dir, 'clock.so');
@@ -21,9 +21,9 @@ export function startClock() {
   };
   set(0);
   return {
-    /** Variables of the processes whose clock it is. */
+    /** Environment variables of the processes that use the clock. */
     environment: { LD_PRELOAD: library, CLOCK_OFFSET_FILE: file },
-    /** Sets it this many seconds ahead of the machine's clock, or behind it. */
+    /** Sets the clock this many seconds ahead of the machine's clock, or behind it. */
     set,
     stop() {
       closeSync(descriptor);

@@ -1,4 +1,5 @@
-// A run is wrong when an invariant was judged on nothing, when requests fail without a fault, and when service returns late.
+// Tests of complaints: about an invariant that was never checked, requests that fail without a fault, and slow
+// recovery.
 
 import { describe, expect, it } from 'vitest';
 import { complaintsOf, type Figures } from './complaints.ts';
@@ -17,7 +18,7 @@ describe('a run', () => {
     expect(found({})).toEqual([]);
   });
 
-  it('in which an invariant was judged on nothing: wrong, unless the case says why', () => {
+  it('in which an invariant was never checked: a complaint, unless the case gives a reason', () => {
     const judged = { ...good.judged, I6: 0 };
     expect(found({ judged })).toEqual(['I6 was not judged']);
     expect(found({ judged }, { I6: 'nothing breaks' })).toEqual([]);
@@ -32,7 +33,7 @@ describe('a run', () => {
     expect(found({ undisturbed })).toEqual([line]);
   });
 
-  it('whose service returned late or never: wrong; on a busy machine late is later', () => {
+  it('whose recovery was late or never came: a complaint; on a busy machine the limit is higher', () => {
     const recoveries = [
       { kind: 'engine', ms: 5_001, outageMs: 6_000 },
       { kind: 'Redis', ms: undefined, outageMs: undefined },
@@ -41,7 +42,7 @@ describe('a run', () => {
     expect(found({ recoveries }, {}, 2)).toEqual(['Redis: recovered never']);
   });
 
-  it('in which a client repeated a request without end: wrong; on a busy machine it may take longer', () => {
+  it('in which a client kept repeating a request: a complaint; on a busy machine the limit is higher', () => {
     const longest = { longestRepetitionMs: 301_000 };
     expect(found(longest)).toEqual(['a request was repeated for 301 s']);
     expect(found(longest, {}, 2)).toEqual([]);

@@ -5,15 +5,15 @@ import type { Verdict } from './check-history.ts';
 import { invariants } from './violation.ts';
 import type { Availability, Recovery } from './figures.ts';
 
-/** After its dependency is back a route is served within this time, in milliseconds. */
+/** Time within which a route must work again after its dependency is back, in milliseconds. */
 export const recoveryLimitMs = 5_000;
-/** Least share of requests that succeed while nothing is broken. */
+/** Minimum share of requests that must succeed while nothing is broken. */
 const leastAvailable = 0.99;
 
-/** A request that is repeated has an outcome within this time, in milliseconds, however often components are killed. */
+/** Time within which a repeated request must have an outcome, in milliseconds, however often components are killed. */
 const repetitionLimitMs = 300_000;
 
-/** The figures of a run that lasted to its end. */
+/** The figures of a run that did not break off. */
 export interface Figures {
   readonly judged: Verdict['judged'];
   readonly undisturbed: Availability;
@@ -22,7 +22,7 @@ export interface Figures {
   readonly longestRepetitionMs: number;
 }
 
-/** Returns one line for each. @param slack multiplies the times */
+/** Returns one line per complaint. @param slack multiplies the time limits */
 export function complaintsOf(chosen: Pick<Case, 'notJudged'>, figures: Figures, slack: number): string[] {
   const { judged, undisturbed, recoveries, longestRepetitionMs } = figures;
   const silent = invariants.filter((each) => judged[each] === 0 && chosen.notJudged?.[each] === undefined);

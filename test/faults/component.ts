@@ -1,4 +1,4 @@
-// The parts of a world that can be killed and started again, and what the loss of each means for clients.
+// The components of a world that can be killed and restarted, and how the loss of each affects clients.
 
 import type { Program } from '../stack/program.ts';
 import type { WrittenText } from './check-history.ts';
@@ -15,23 +15,23 @@ export type ComponentKind =
 
 export interface Component {
   readonly kind: ComponentKind;
-  /** `engine 2`. */
+  /** Name, such as `engine 2`. */
   readonly name: string;
-  /** Routes that may fail while it is away. */
+  /** Routes that may fail while the component is away. */
   readonly breaks: readonly Route[];
-  /** Routes that must not notice. */
+  /** Routes that must not be affected. */
   readonly spares: readonly Route[];
-  /** Its address, when it is a router. */
+  /** Address of the component when it is a router. */
   readonly stops?: string | undefined;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Restarts it at the same address, even after an unexpected exit; resolves when it works. */
+  /** Restarts the component at the same address, even after an unexpected exit; resolves when it works. */
   start(): Promise<void>;
 }
 
 /** One of the product's programs. */
 export interface ProgramComponent extends Component {
-  /** The process of now. */
+  /** Returns the current process. */
   program(): Program;
 }
 
@@ -41,7 +41,7 @@ export const withoutExecution: readonly Route[] = ['token', 'health', 'refused']
 export const allOthers: readonly Route[] = ['movies', 'adaptor', 'keyed', ...withoutExecution];
 const executing: readonly Route[] = ['movies', 'adaptor', 'keyed'];
 
-/** What the loss of a part means for routes. */
+/** How the loss of a component affects routes. */
 export type Loss = Pick<Component, 'breaks' | 'spares'>;
 
 const losses: Readonly<Record<ComponentKind, Loss>> = {
@@ -50,15 +50,17 @@ const losses: Readonly<Record<ComponentKind, Loss>> = {
   PostgreSQL: { breaks: executing, spares: withoutExecution },
   worker: { breaks: executing, spares: withoutExecution },
   router: { breaks: executing, spares: [] },
-  // Without Redis no router can know whether another has the key.
+  // Without Redis, a router cannot know whether another router holds the lock of a key.
   Redis: { breaks: ['keyed'], spares: allOthers.filter((route) => route !== 'keyed') },
   'identity provider': { breaks: ['token'], spares: allOthers.filter((route) => route !== 'token') },
 };
 
-/** The router's Redis beside an engine without an index: every write is recorded in it before it is started. */
+/**
+ * The loss of the router's Redis beside an engine without an index: every write is recorded there before it is started.
+ */
 export const recordsLoss: Loss = { breaks: ['keyed'], spares: ['movies', ...withoutExecution] };
 
-/** A server that is not ours. @param loss replaces the default of its kind */
+/** Returns a third-party server as a component. @param loss replaces the default of its kind */
 export function serverComponent(
   { kind, name = kind, loss = losses[kind] }: { kind: ComponentKind; name?: string; loss?: Loss | undefined },
   server: { kill(): Promise<void>; start(): Promise<void> },
@@ -66,16 +68,16 @@ export function serverComponent(
   return { kind, name, ...loss, kill: () => server.kill(), start: () => server.start() };
 }
 
-/** @param options.keep gets what each process wrote that is replaced */
+/** Returns a program as a component. @param options.keep receives the output of each process that is replaced */
 export function programComponent(options: {
   readonly kind: ComponentKind;
   readonly name: string;
   readonly stops?: string;
   /** Replaces the default of its kind. */
   readonly loss?: Loss;
-  /** Its process of now. */
+  /** Returns the current process. */
   readonly program: () => Program;
-  /** Starts another in its place. */
+  /** Starts a new process in its place. */
   readonly launch: () => Promise<unknown>;
   readonly keep: (text: WrittenText) => void;
 }): ProgramComponent {

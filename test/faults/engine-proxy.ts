@@ -1,4 +1,4 @@
-// An HTTP proxy in front of the engine that can make it slow, failing or talking nonsense.
+// An HTTP proxy in front of the engine that can delay its responses, or replace them with errors or nonsense.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
@@ -7,9 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
 
 /**
- * - `pass`: as it is · `slow`: every call takes 2 s longer
+ * - `pass`: unchanged · `slow`: every call takes 2 s longer
  * - `500`: the engine does not get the call · `500-after`: it gets the call, its response is replaced
- * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, its response is replaced by such a 200
+ * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, its response is replaced by a 200 with such a body
  * - `garbage`: bytes that are not HTTP · `reset`: the connection is reset after the engine got the call
  */
 export const engineMoods = [
@@ -29,12 +29,12 @@ export type EngineMood = (typeof engineMoods)[number];
 export interface EngineProxy {
   readonly url: string;
   mood: EngineMood;
-  /** Which calls the mood is for; default all of them. */
+  /** Returns true for calls that the mood concerns; default: all calls. */
   concerns: (call: { method?: string | undefined; url?: string | undefined }) => boolean;
   stop(): Promise<void>;
 }
 
-/** Added to every call when the engine is slow, in milliseconds. */
+/** Delay of every call when the engine is slow, in milliseconds. */
 const slowMs = 2_000;
 
 const replacements: Partial<Record<EngineMood, { type: string; body: string }>> = {
@@ -44,7 +44,7 @@ const replacements: Partial<Record<EngineMood, { type: string; body: string }>> 
   'wrong-json': { type: 'application/json', body: '{"well":"formed","of":["another","kind"]}' },
 };
 
-/** Passes everything to `target` (an http URL). */
+/** Starts a proxy that forwards everything to `target` (an http URL). */
 export async function startEngineProxy(target: string): Promise<EngineProxy> {
   const proxy: Omit<EngineProxy, 'url' | 'stop'> = { mood: 'pass', concerns: () => true };
   const server = createServer((incoming, outgoing) => {

@@ -1,4 +1,4 @@
-// Real engines for fault injection: one on SQLite or on a Redis of its own, or several on a separate PostgreSQL database.
+// Real engines for fault injection: one on SQLite or on its own Redis, or several on a separate PostgreSQL database.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -30,55 +30,58 @@ export type EngineKind = (typeof engineKinds)[number];
 export interface EngineNode {
   readonly url: string;
   readonly pid: number;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Restarts it on its database and port; resolves when it responds. */
+  /** Restarts the engine on its database and port; resolves when it responds. */
   start(): Promise<void>;
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
-/** The first node, and what all of them share. */
+/** The first node, and the parts that all nodes share. */
 export interface FaultEngine extends EngineNode {
   readonly kind: EngineKind;
   readonly nodes: readonly EngineNode[];
   /** Folder of the data: a separate file system when `diskMiB` is given. */
   readonly dataDir: string;
-  /** The SQLite file; nothing on PostgreSQL and on Redis. */
+  /** Path of the SQLite file; empty on PostgreSQL and on Redis. */
   readonly databaseFile: string;
-  /** JDBC URL of the PostgreSQL database, when it is one. */
+  /** JDBC URL of the PostgreSQL database, if any. */
   readonly databaseUrl: string | undefined;
-  /** The PostgreSQL server that these engines alone use, when they have one. */
+  /** The PostgreSQL server that only these engines use, if any. */
   readonly server: ServerProcess | undefined;
-  /** Between the engines and that server. */
+  /** Proxy between the engines and that server. */
   readonly databaseProxy: BreakableProxy | undefined;
-  /** The Redis server that this engine alone uses, when it is on Redis. */
+  /** The Redis server that only this engine uses, when it is on Redis. */
   readonly redis: RedisServer | undefined;
   /** When Redis syncs; undefined on other stores. */
   readonly appendfsync: AppendFsync | undefined;
   stop(): Promise<void>;
 }
 
-/** The address of an engine that is not harmed. */
+/** An engine of which only the address need be known. */
 export type GivenEngine = Pick<FaultEngine, 'url'> & Partial<FaultEngine>;
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface FaultEngineOptions {
-  /** Engines on the database; more than one only on PostgreSQL. Default 1. */
+  /** Number of engines on the database; more than one only on PostgreSQL. Default 1. */
   readonly count?: number | undefined;
-  /** Its data lies on a tmpfs of this size. */
+  /** Size of a tmpfs for the data, in MiB. */
   readonly diskMiB?: number | undefined;
   /** On PostgreSQL: a separate server behind a proxy, so that both can be harmed. */
   readonly ownServer?: boolean | undefined;
   /** On Redis: when it syncs. Default `everysec`. */
   readonly appendfsync?: AppendFsync | undefined;
-  /** Where an SQLite file with the definitions in it is kept for the next run, which then boots one engine less. */
+  /**
+   * Folder in which an SQLite file with the definitions is kept for the next run, which then need not boot an engine to
+   * register them.
+   */
   readonly templateDir?: string | undefined;
-  /** Variables of the engines. */
+  /** Environment variables of the engines. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What the engines keep their data in. */
+/** Where the engines keep their data. */
 interface Storage {
   readonly database?: DatabaseServer | RedisStore | undefined;
   readonly databaseUrl?: string | undefined;
@@ -89,9 +92,9 @@ interface Storage {
 }
 
 /**
- * Starts engines, registers the definitions, and starts anew: an engine listens to the events of a handler from its
- * start on, but up to a minute late when the handler comes later.
- * @throws Error for people when something is missing
+ * Starts engines, registers the definitions, and restarts the engines: an engine listens at once to the events of
+ * handlers that exist at its start, but only within a minute to those of later handlers.
+ * @throws Error with a readable message when something is missing
  */
 export async function startFaultEngine(kind: EngineKind, options: FaultEngineOptions = {}): Promise<FaultEngine> {
   const { count = 1, diskMiB, templateDir, environment } = options;
@@ -165,7 +168,7 @@ function tuningOf({ database, databaseUrl }: Storage, { count = 1, environment }
   return { environment, properties, database };
 }
 
-/** Copies a prepared database into its place; false when there is none. */
+/** Copies a prepared database to its path; returns false when there is none. */
 function useTemplate(template: string | undefined, databaseFile: string): boolean {
   if (template === undefined || !existsSync(template)) return false;
   mkdirSync(dirname(databaseFile));
@@ -191,7 +194,7 @@ const startStorage: Readonly<Record<EngineKind, (dir: string, options: FaultEngi
   },
 };
 
-/** A new database: on a separate server behind a proxy, or on the server that psql connects to. */
+/** Creates a database: on a separate server behind a proxy, or on the server that psql connects to. */
 async function startDatabase(dir: string, { ownServer, diskMiB }: FaultEngineOptions): Promise<Storage> {
   if (ownServer !== true) {
     const { server, drop } = await createDatabase(diskMiB === undefined ? undefined : createTablespace(dir));
@@ -199,7 +202,7 @@ async function startDatabase(dir: string, { ownServer, diskMiB }: FaultEngineOpt
   }
   const program = pathOf('postgres');
   if (program === undefined) throw new Error('initdb and postgres: apt-get install postgresql');
-  // As root, PostgreSQL runs as another user and has to get in.
+  // When this process runs as root, PostgreSQL runs as another user and needs access.
   chmodSync(dir, 0o755);
   const { process, database } = await startPostgresql({ bin: dirname(program), dir });
   const { host, pathname } = new URL(database.url.slice('jdbc:'.length));
@@ -215,7 +218,7 @@ async function startDatabase(dir: string, { ownServer, diskMiB }: FaultEngineOpt
   };
 }
 
-/** A folder that the PostgreSQL server may keep a database in: it takes none that is not its own. */
+/** Creates a folder for a database of the PostgreSQL server, which accepts only folders that it owns. */
 function createTablespace(dir: string): string {
   const folder = join(dir, 'tablespace');
   mkdirSync(folder);

@@ -74,7 +74,7 @@ describe('recovery', () => {
 });
 
 describe('availability without a fault', () => {
-  it('counts what was neither sent nor answered during a fault or its aftermath', () => {
+  it('counts requests that were neither sent nor completed during a fault or its aftermath', () => {
     const events = [
       ...[read('before', 0), answer('before', 10), read('hit', 15), fault(20), answer('hit', 25, 503), repaired(30)],
       ...[read('aftermath', 40), answer('aftermath', 45, 503), read('after', 90), answer('after', 95)],
@@ -113,7 +113,7 @@ describe('repetition', () => {
 describe('writes', () => {
   const good = [invoke('a', 0), applied('a'), answer('a', 20), notified('a')];
 
-  it('that nobody was told of are counted, and those of which MDM did not hear', () => {
+  it('without an acknowledgement are counted, and those that MDM was not notified of', () => {
     expect(countUnacknowledged([invoke('a', 0), applied('a'), answer('a', 20, 504)])).toEqual({
       applied: 1,
       withoutMdm: 1,
@@ -133,7 +133,7 @@ describe('writes', () => {
     expect(countUnacknowledged([...lost, answer('b', 30)])).toEqual({ applied: 0, withoutMdm: 0 });
   });
 
-  it('that a back end absorbed are counted apart from those it applied', () => {
+  it('that a back end replayed are counted separately from applied ones', () => {
     expect(countReplays([...good, { ...applied('a'), event: 'replayed' } as AnyEvent])).toBe(1);
     expect(countReplays(good)).toBe(0);
   });

@@ -1,4 +1,4 @@
-// Figures of a history that are no violations: availability, recovery, unacknowledged, repeated and late writes.
+// Computes figures of a history besides violations: availability, recovery, unacknowledged, repeated and late writes.
 
 import { isOutstanding, isSuccess } from './check-history.ts';
 import type { Violation } from './violation.ts';
@@ -18,7 +18,9 @@ export function countUnacknowledged(events: readonly AnyEvent[]): { applied: num
   return { applied: countOnce(unknown), withoutMdm: countOnce(withoutMdm) };
 }
 
-/** Counts PATCHes with a 2xx response, those that MDM or a college does not know, and writes that were done twice. */
+/**
+ * Counts PATCHes with a 2xx response, those that MDM or a college does not know, and writes that were applied twice.
+ */
 export function countPatches(
   events: readonly AnyEvent[],
   violations: readonly Violation[],
@@ -31,12 +33,15 @@ export function countPatches(
   return { acknowledged: acknowledged.size, lost, doubled: violations.filter(isDoubled).length };
 }
 
-/** Counts repeated writes that the back end answered from the record of their key: sent twice, applied once. */
+/** Counts repeated writes for which the back end replayed its response: sent twice, applied once. */
 export function countReplays(events: readonly AnyEvent[]): number {
   return events.filter((event) => event.actor === 'back-end' && event.event === 'replayed').length;
 }
 
-/** Longest time between the first and the last request of one operation, in milliseconds: a client repeats what failed. */
+/**
+ * Returns the longest time between the first and the last request of one operation, in milliseconds: clients repeat
+ * failed requests.
+ */
 export function longestRepetitionMs(events: readonly AnyEvent[]): number {
   const firsts = new Map<string, number>();
   let longest = 0;
@@ -48,19 +53,19 @@ export function longestRepetitionMs(events: readonly AnyEvent[]): number {
   return longest;
 }
 
-/** Counts writes that the back end applied later than `afterMs` after the request that it applied had been sent. */
+/** Counts writes that the back end applied more than `afterMs` after the request had been sent. */
 export function countLateWrites(events: readonly AnyEvent[], afterMs: number): number {
   const isLate = ({ invoke, applied }: Operation) =>
     applied.some(({ op, at }) => op === invoke.op && at - invoke.at > afterMs);
   return operationsOf(events).filter(isLate).length;
 }
 
-/** What one fault cost, in milliseconds; undefined when nothing succeeded any more. */
+/** The recovery from one fault. Times are in milliseconds; undefined when no request succeeded any more. */
 export interface Recovery {
   readonly kind: string;
-  /** From the repair to the first success of a request sent after it, on the slowest broken route. */
+  /** Time from the repair to the first success of a request sent after it, on the slowest broken route. */
   readonly ms: number | undefined;
-  /** The same from the fault: with a second engine or router it may come before the repair. */
+  /** Time from the fault to the first success. With a second engine or router, it may be before the repair. */
   readonly outageMs: number | undefined;
 }
 
@@ -76,7 +81,7 @@ export function recoveriesOf(events: readonly AnyEvent[]): Recovery[] {
     }));
 }
 
-/** Milliseconds from `since` until each broken route has answered a request that was sent after `since`. */
+/** Returns the milliseconds from `since` until every broken route has served a request that was sent after `since`. */
 function slowestSuccess(fault: Fault, since: number, served: readonly Operation[]): number | undefined {
   const firsts = fault.breaks.map((route) => firstSuccess({ route, router: fault.stops }, since, served));
   const slowest = Math.max(...firsts);
@@ -96,13 +101,16 @@ function firstSuccess(
   return first;
 }
 
-/** How many requests with a good token were sent while nothing was broken, and how many of them succeeded. */
+/** Number of requests with a good token that were sent while nothing was broken, and how many of them succeeded. */
 export interface Availability {
   readonly requests: number;
   readonly succeeded: number;
 }
 
-/** @param settleMs time after a repair that still belongs to the fault, in milliseconds */
+/**
+ * Returns the availability without faults. @param settleMs time after a repair that still belongs to the fault, in
+ *   milliseconds
+ */
 export function availabilityOf(events: readonly AnyEvent[], settleMs: number): Availability {
   const faults = faultsOf(events);
   const isUndisturbed = ({ invoke, ends }: Operation) => {
@@ -113,7 +121,10 @@ export function availabilityOf(events: readonly AnyEvent[], settleMs: number): A
   return { requests: counted.length, succeeded: counted.filter((operation) => !hasFailed(operation)).length };
 }
 
-/** Not one that is to be refused, nor one whose client left, or came too early (409; 404 `answer-pending`). */
+/**
+ * Returns false for requests that must be refused, whose client left, or that came too early (409; 404
+ * `answer-pending`).
+ */
 function isOrdinary({ invoke, ends: [end] }: Operation): boolean {
   if (invoke.auth !== 'good' || invoke.route === 'refused') return false;
   return end === undefined || (end.event === 'closed' ? end.reason !== 'gone' : !tooEarly.has(end.problem ?? ''));
@@ -134,7 +145,7 @@ export function countEnds(events: readonly AnyEvent[]): Record<string, number> {
   return counts;
 }
 
-/** Median, 99th percentile (nearest rank) and worst of some numbers; undefined without any. */
+/** Returns median, 99th percentile (nearest rank) and maximum; undefined without values. */
 export function quantilesOf(values: readonly number[]): { median: number; p99: number; worst: number } | undefined {
   const sorted = values.toSorted((one, other) => one - other);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] as number;

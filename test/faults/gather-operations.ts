@@ -18,13 +18,13 @@ interface Effects {
   readonly notified: Notified[];
 }
 
-/** Everything known of one request of a client. Requests of one operation share their effects. */
+/** Everything that the history contains about one client request. Requests of one operation share their effects. */
 export interface Operation extends Effects {
   readonly invoke: Invoke;
   readonly ends: ClosedOrAnswered[];
 }
 
-/** The operation that a request belongs to: that of its key or execution, else its own. */
+/** Returns the operation that a request belongs to: that of its key or execution, otherwise its own. */
 export const operationOf = ({ operation, op }: Invoke) => operation ?? op;
 
 /** Returns the requests of a history, in the order in which they were sent. */
@@ -42,7 +42,7 @@ export function operationsOf(events: readonly AnyEvent[]): Operation[] {
     if (operation === undefined) continue;
     if (event.actor === 'mdm') operation.notified.push(event);
     else if (event.actor === 'client' && event.event !== 'invoke') operation.ends.push(event);
-    // What MDM makes of a change has the same id and another target.
+    // Requests that MDM causes by a change have the same id but another target.
     else if (event.actor === 'back-end' && event.target.endsWith(operation.invoke.target)) {
       if (event.event === 'applied') operation.applied.push(event);
       // A reconciler may read the same resource.

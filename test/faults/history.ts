@@ -1,9 +1,9 @@
-// The history of a run: what clients, back ends, MDM and the fault injector did, one JSON line an event.
+// The history of a run: events of clients, back ends, MDM and the fault injector, one JSON line per event.
 
 import { appendFileSync, readFileSync } from 'node:fs';
 import type { BackEndEvent } from '../../dev/back-ends/history.ts';
 
-/** Parts of the product that a fault may or may not touch; `keyed` are writes with an `Idempotency-Key`. */
+/** Parts of the product that a fault may affect or not; `keyed` are writes with an `Idempotency-Key`. */
 export type Route = 'movies' | 'adaptor' | 'keyed' | 'lmsDW' | 'token' | 'health' | 'refused';
 
 /** One line. `op` is the id of a client's request, sent as `X-Request-Id`; `at` is milliseconds since the epoch. */
@@ -13,17 +13,17 @@ export type HistoryEvent = { readonly at: number } & (
       readonly event: 'invoke';
       readonly op: string;
       readonly route: Route;
-      /** For a request for the outcome of an execution: the method of the request that started it. */
+      /** For a request for the outcome of an execution, the method of the request that started the execution. */
       readonly method: string;
-      /** What the back end sees as its request target. */
+      /** Request target at the back end. */
       readonly target: string;
-      /** How long the client may be kept waiting, in milliseconds. */
+      /** Time within which the client must get a response, in milliseconds. */
       readonly budgetMs: number;
-      /** `good` is a token that may do this; anything else must be refused. */
+      /** `good`: the token allows the request; a request with `bad` must be refused. */
       readonly auth: 'good' | 'bad';
-      /** All requests with one value are one operation: one `Idempotency-Key`, or one execution. Default: `op`. */
+      /** Requests with the same value are one operation: one `Idempotency-Key`, or one execution. Default: `op`. */
       readonly operation?: string | undefined;
-      /** Address of the router that gets it. */
+      /** Address of the router that receives the request. */
       readonly router?: string | undefined;
     }
   | {
@@ -34,13 +34,13 @@ export type HistoryEvent = { readonly at: number } & (
       /** Last part of a problem document's `type`; absent for a back end's own response. */
       readonly problem?: string | undefined;
       readonly executionId?: string | undefined;
-      /** False when a 2xx response is not the one that the back end gives. */
+      /** False when a 2xx response differs from the one of the back end. */
       readonly right?: boolean | undefined;
     }
-  /** The connection ended without a response: `gone` when the client itself left. */
+  /** The connection ended without a response; `reason` is `gone` when the client left. */
   | { readonly actor: 'client'; readonly event: 'closed'; readonly op: string; readonly reason: string }
   | ({ readonly actor: 'nemesis'; readonly event: 'fault' } & FaultDescription)
-  /** Everything is there again; what spared routes must hold ends here too. */
+  /** The fault is repaired; the requirements on spared routes end here too. */
   | { readonly actor: 'nemesis'; readonly event: 'repaired'; readonly what: string }
   /** A person's `cccid` when the run had come to rest: at its college, in MDM, at the other colleges. */
   | {
@@ -55,7 +55,7 @@ export type HistoryEvent = { readonly at: number } & (
     }
   /** Whether the engine still has an execution that a response named, when the run had come to rest. */
   | { readonly actor: 'observer'; readonly event: 'execution'; readonly executionId: string; readonly found: boolean }
-  /** What a killed Redis still had of the marks that it had acknowledged since its start before. */
+  /** How many of the marks that a killed Redis had acknowledged since its previous start were lost. */
   | {
       readonly actor: 'observer';
       readonly event: 'restarted';
@@ -63,18 +63,18 @@ export type HistoryEvent = { readonly at: number } & (
       readonly appendfsync: 'everysec' | 'always';
       readonly marks: number;
       readonly lost: number;
-      /** When the newest mark that it still had was acknowledged. */
+      /** When the newest mark that was kept had been acknowledged. */
       readonly from: number;
-      /** When it was killed. */
+      /** When Redis was killed. */
       readonly to: number;
     }
 );
 
 export interface FaultDescription {
   readonly what: string;
-  /** What breaks, for the figures: `engine` for each of several engines. Default `what`. */
+  /** Kind of the fault, for the figures: `engine` for each of several engines. Default `what`. */
   readonly kind?: string | undefined;
-  /** Routes that must not notice it. */
+  /** Routes that must not be affected. */
   readonly spares: readonly Route[];
   /** Routes whose first success after the repair ends the recovery. */
   readonly breaks: readonly Route[];
@@ -86,7 +86,7 @@ export type AnyEvent = HistoryEvent | BackEndEvent;
 
 type OwnContent = HistoryEvent extends infer E ? (E extends HistoryEvent ? Omit<E, 'at'> : never) : never;
 
-/** Milliseconds since the epoch, monotonic within this process. */
+/** Returns the milliseconds since the epoch, monotonic within this process. */
 export const now = () => performance.timeOrigin + performance.now();
 
 /** Appends to a history file that other processes append to as well. */

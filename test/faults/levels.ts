@@ -8,7 +8,7 @@ export interface Levels {
   readonly waits: number;
   readonly heldPolls: number;
   readonly readyTasks: number;
-  /** Open file descriptors: sockets for the most part. */
+  /** Open file descriptors, mostly sockets. */
   readonly descriptors: number;
   readonly heapMiB: number;
   readonly residentMiB: number;
@@ -30,8 +30,8 @@ export async function readLevels(operationsUrl: string, pid: number): Promise<Le
 }
 
 /**
- * Why `after` is not the level of `before`; empty when it is.
- * Memory may double or grow by 64 MiB, whichever is more: caches fill.
+ * Returns the reasons why `after` is not back at the level of `before`; empty when it is. Memory may double or grow by
+ * 64 MiB, whichever is more: caches fill.
  */
 export function notBack(before: Levels, after: Levels): string[] {
   const reasons: string[] = [];
@@ -39,14 +39,14 @@ export function notBack(before: Levels, after: Levels): string[] {
     if (after[name] > limit) reasons.push(`${name} is ${after[name]}, was ${before[name]}`);
   };
   most('waits', 0);
-  // A process of workers holds one exchange or two.
+  // A worker process holds one or two exchanges.
   most('heldPolls', before.heldPolls + 2);
   most('descriptors', before.descriptors + 10);
   most('heapMiB', Math.max(2 * before.heapMiB, before.heapMiB + 64));
   return reasons;
 }
 
-/** Counts what the reconcilers of these routers have found and not repaired. */
+/** Returns the number of findings that the reconcilers of these routers have not repaired. */
 export async function countMissing(routers: readonly ProgramComponent[]): Promise<number> {
   const counts = await Promise.all(routers.map((each) => readCounts(String(each.program().ready['operationsUrl']))));
   const missing = counts.flatMap((each) => Object.entries(each)).filter(([series]) => series.startsWith(unreconciled));

@@ -1,4 +1,4 @@
-// The load generator: clients that send one request after the other, of every kind, until they are told to stop.
+// The load generator: clients that send requests of every kind, one after the other, until they are stopped.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../stack/seeded-random.ts';
@@ -14,7 +14,7 @@ export interface LoadOptions {
   readonly clients: number;
   /** Longest random pause of a client between two requests, in milliseconds. Default 50. */
   readonly pauseMs?: number;
-  /** PATCHes per second of all clients. The engine handles about seven events per second. Default 3. */
+  /** Total number of PATCHes per second. The engine handles about seven events per second. Default 3. */
   readonly patchesPerSecond?: number;
   /** Additional clients that send only writes, keyed or asynchronous. Default 0. */
   readonly keyedClients?: number;
@@ -29,11 +29,11 @@ export const lightLoad: LoadOptions = {
 
 /** Pause after a connection that was refused or broke, in milliseconds. */
 const refusedMs = 500;
-/** Kinds of requests and how many of a hundred they are; PATCHes come by their own clock. */
+/** Percentages of the kinds of requests; PATCHes have their own timer. */
 const mix = { movie: 36, terms: 24, put: 20, refused: 8, health: 4, sync: 4, left: 4 } as const;
 type Kind = keyof typeof mix;
 const kinds = Object.entries(mix).flatMap(([kind, share]) => Array<Kind>(share).fill(kind as Kind));
-/** Sent by a separate client, because the others may all be waiting for an execution. */
+/** Kinds that a separate client sends, because the other clients may all be waiting for an execution. */
 const withoutExecution = ['health', 'refused', 'token', 'refused'] as const;
 /** Longest pause of that client, in milliseconds. */
 const withoutExecutionMs = 250;
@@ -46,7 +46,7 @@ export function startLoad(operations: Operations, random: SeededRandom, options:
   const client = async (send: () => Promise<Outcome>, longestMs = pauseMs) => {
     while (!signal.aborted && !operations.isOver) {
       const { status } = await send();
-      // No connection: the client repeats the request a little later.
+      // Without a connection, the client pauses longer.
       const ms = status === undefined ? refusedMs : random.between(0, longestMs);
       await pause(ms, undefined, { signal }).catch(() => undefined);
     }

@@ -34,7 +34,7 @@ async function main(options: Options): Promise<number> {
   return isGood ? 0 : 1;
 }
 
-/** Runs one case; its seed is that of the run, so that one case can be repeated alone. */
+/** Runs one case with the seed of the run, so that a case can be repeated alone. */
 async function run(chosen: Case, engines: Engines, options: Options): Promise<boolean> {
   const { slack, minutes, dry, routers } = options;
   const isMeasured = options.kills !== undefined;
@@ -58,15 +58,15 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
 const storeOf = ({ store, appendfsync }: Options) =>
   appendfsync === undefined ? store : `${store} (appendfsync ${appendfsync})`;
 
-/** Why a case does not run on this machine with this store; empty when it does. */
+/** Returns why a case does not run on this machine with this store; empty when it does. */
 function whyNotHere({ needs = [], engine, notOn }: Case, options: Options): string {
   const store = engine?.kind ?? options.store;
   const reason = notOn?.[store];
-  // The router keeps its records in a Redis too.
+  // With an engine on Redis, the router keeps its records in Redis too.
   return reason ?? whyNot(store === 'redis' ? [...new Set([...needs, 'redis' as const])] : needs);
 }
 
-/** What runs of the same case, topology and code have done. */
+/** Returns the kills and requests of earlier runs of the same case, topology and code. */
 function doneBefore({ name, world }: Case, options: Options): { kills: number; requests: number } {
   const { store, engines, routers, appendfsync } = options;
   const topology = topologyOf({ store, engines, routers: routers ?? world?.routers ?? 1, appendfsync });
@@ -119,5 +119,5 @@ function choose(names: readonly string[]): readonly Case[] {
   });
 }
 
-// Not by itself: Node spins at its exit when one of the many sockets that were reset is left over.
+// Exits explicitly: Node would spin at its exit if one of the many reset sockets were left open.
 process.exit(await main(parseOptions(process.argv.slice(2))));

@@ -1,4 +1,4 @@
-// Asks an engine that has no index, by the ids in the history, which of the acknowledged writes it still has.
+// Asks an engine without an index, by the ids in the history, which executions of acknowledged writes it still has.
 
 import { acknowledgedIn } from './check-history.ts';
 import { operationsOf } from './gather-operations.ts';
@@ -6,10 +6,10 @@ import type { AnyEvent, HistoryEvent } from './history.ts';
 
 type ExecutionObservation = Omit<Extract<HistoryEvent, { event: 'execution' }>, 'at'>;
 
-/** Executions read at a time. */
+/** Number of executions that are read concurrently. */
 const concurrentReads = 8;
 
-/** Gives `append` whether the engine has each execution of a write that was acknowledged. */
+/** Passes to `append`, for each execution of an acknowledged write, whether the engine still has it. */
 export async function observeExecutions(
   engineUrl: string,
   events: readonly AnyEvent[],
@@ -25,7 +25,7 @@ export async function observeExecutions(
   }
 }
 
-/** @throws Error when the engine says neither that it has it nor that it does not */
+/** Returns whether the engine has an execution. @throws Error when the response is neither yes nor no */
 async function hasExecution(engineUrl: string, executionId: string): Promise<boolean> {
   const response = await fetch(`${engineUrl}/api/workflow/${executionId}?includeTasks=false`);
   await response.arrayBuffer();

@@ -1,4 +1,4 @@
-// The requests that clients make during a run, each written into the history when it leaves and when it ends.
+// The requests that clients send during a run; each is recorded in the history when it is sent and when it ends.
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,10 +10,13 @@ import { type Person, type Persons, pick } from './persons.ts';
 export interface OperationsOptions {
   readonly history: History;
   readonly random: SeededRandom;
-  /** Addresses of the routers: each request goes to one at random, and to another when that one refuses connections. */
+  /**
+   * Addresses of the routers: each request goes to a random router, and to another one if that router refuses
+   * connections.
+   */
   readonly urls: readonly string[];
   readonly operationsUrls: readonly string[];
-  /** An access token that may do everything a client may, as it is when a request leaves. */
+  /** Returns the current access token, which allows everything that a client may do. */
   readonly token: () => string;
   /** Secret of the client `demo`. */
   readonly clientSecret: string;
@@ -23,48 +26,48 @@ export interface OperationsOptions {
   readonly patches?: boolean | undefined;
   /** Expected responses of the back end to reads, by public path. */
   readonly references: ReadonlyMap<string, string>;
-  /** Shared by all that send PATCHes in one run. */
+  /** The persons, shared by all senders of PATCHes in one run. */
   readonly persons: Persons;
 }
 
 /** How one request ended. */
 export interface Outcome {
   readonly op: string;
-  /** Undefined when the connection ended without a response. */
+  /** HTTP status; undefined when the connection ended without a response. */
   readonly status: number | undefined;
   readonly problem: string | undefined;
   readonly executionId: string | undefined;
-  /** The response to an earlier request with the same key. */
+  /** True for a replayed response to an earlier request with the same key. */
   readonly isReplay: boolean;
   readonly isRefused: boolean;
 }
 
 interface Request {
   readonly route: Route;
-  /** What the history calls it; sent as GET when `asksFor` is given. */
+  /** Method in the history; the request is sent as GET when `asksFor` is given. */
   readonly method?: string;
   /** Public path. */
   readonly path: string;
-  /** What the back end sees at the end of its target; default: the path behind its first two segments. */
+  /** End of the request target at the back end; default: the path after its first two segments. */
   readonly target?: string;
   readonly body?: string;
   readonly auth?: 'good' | 'bad';
-  /** No token at all. Default: a token whose signature is cut, where `auth` is bad. */
+  /** True to send no token. Default: for bad `auth`, a token with a truncated signature. */
   readonly withoutToken?: boolean;
   /** Returns whether a 2xx body is correct. */
   readonly isRight?: (answer: RouterAnswer) => boolean;
   readonly budgetMs?: number;
-  /** The client leaves when it aborts. */
+  /** The client leaves when this signal aborts. */
   readonly leave?: AbortSignal | undefined;
   /** The client's own `Idempotency-Key`. */
   readonly key?: string;
-  /** The key as it is sent: with and without quotation marks it is the same (RFC 9651 string). */
+  /** The key as sent; with or without quotation marks, it is the same key (RFC 9651 string). */
   readonly spelledKey?: string;
-  /** `Prefer`. */
+  /** Value of the `Prefer` header. */
   readonly prefer?: string;
-  /** The operation whose outcome it requests. */
+  /** The operation whose outcome this request asks for. */
   readonly asksFor?: string;
-  /** Address of the router that gets it. Default: any. */
+  /** Address of the router that receives the request. Default: any. */
   readonly router?: string | undefined;
 }
 
@@ -72,25 +75,25 @@ export const moviePath = '/movies/Metropolis';
 export const termsPath = '/adaptor/001/mock/colleges/001/terms';
 /** Time for which a client waits beyond the deadline, in milliseconds. */
 const patienceMs = 8_000;
-/** How long a client that leaves stays at most, in milliseconds. */
+/** Longest time after which a client that leaves does so, in milliseconds. */
 const longestStayMs = 400;
 /** Wait of a request for an outcome, in seconds. */
 const askSeconds = 3;
 
 /** Statuses after which a client repeats a keyed request; 409: the first one is in progress. */
 const repeatable: ReadonlySet<number> = new Set([409, 503, 504]);
-/** Pause before it does, in milliseconds. */
+/** Pause before a client repeats a request, in milliseconds. */
 const repeatMs = 500;
 const putFields = { firstName: 'Faustine', lastName: 'Okafor' };
 
 export class Operations {
   readonly #options: OperationsOptions;
-  /** Begins every request id of this object. */
+  /** Prefix of every request id of this object. */
   readonly prefix = `op-${randomBytes(4).toString('hex')}-`;
   #count = 0;
   #isOver = false;
   readonly #inFlight = new Set<Promise<Outcome>>();
-  /** Every cccid that was sent: personal values, to be found in no log. */
+  /** Every cccid that was sent: personal values, which must not occur in any log. */
   readonly personalValues: string[] = [];
 
   constructor(options: OperationsOptions) {
@@ -101,40 +104,40 @@ export class Operations {
     return this.#count;
   }
 
-  /** True when no load should send any more. */
+  /** True when loads must stop sending. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Ends every load and waits for what is in flight. */
+  /** Ends every load and waits for requests in flight. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.settled();
   }
 
-  /** Waits for what is in flight now. */
+  /** Waits for the requests that are in flight now. */
   async settled(): Promise<void> {
     await Promise.all(this.#inFlight);
   }
 
   movie = (leave?: AbortSignal) => this.#send({ ...this.#readOf('movies', moviePath), leave });
   terms = () => this.#send(this.#readOf('adaptor', termsPath));
-  /** Of a client that leaves, before it is answered or after. */
+  /** A request of a client that leaves, before or after the response. */
   left = () => {
     const { random } = this.#options;
     const leave = AbortSignal.timeout(Math.ceil(random.between(1, longestStayMs)));
     return random.below(4) === 0 ? this.patch(leave) : this.movie(leave);
   };
-  /** A response of 8 MiB. */
+  /** A request whose response has 8 MiB. */
   big = () =>
     this.#send({
       route: 'adaptor',
       path: '/adaptor/001/mock/faults/bytes/8388608',
       isRight: ({ bytes }) => bytes.length === 8_388_608,
     });
-  /** Read of the data warehouse: the route whose back end misbehaves in some cases. */
+  /** A read from the data warehouse, whose back end misbehaves in some cases. */
   sync = () => this.#send(syncRequest);
-  /** One request to a route, at one router when it is given. */
+  /** Sends one request to a route, at the given router if any. */
   probe(route: Route, router?: string): Promise<Outcome> {
     if (route === 'keyed') return this.keyed(AbortSignal.abort(), router);
     const requests: Partial<Record<Route, Request>> = {
@@ -148,15 +151,15 @@ export class Operations {
   patch = (leave?: AbortSignal) => this.#change(this.#patchMethod, (request) => this.#send({ ...request, leave }));
   /** A change that MDM is not notified of. */
   put = () => this.#change('PUT', (request) => this.#send(request));
-  /** A write with a key of the client's own, repeated until its outcome is known or `giveUp` aborts. */
+  /** A write with the client's own key, repeated until its outcome is known or `giveUp` aborts. */
   keyed = (giveUp: AbortSignal, router?: string) =>
     this.#change(this.#anyWrite(), (request) => this.#repeat({ ...request, router }, giveUp));
-  /** A write that is accepted with 202; its outcome is asked for until it is known or `giveUp` aborts. */
+  /** A write that is accepted with 202; the client asks for its outcome until it is known or `giveUp` aborts. */
   later = (giveUp: AbortSignal) => this.#change(this.#anyWrite(), (request) => this.#fetchLater(request, giveUp));
   patchAt = (path: string, body: string) =>
     this.#send({ route: 'lmsDW', method: 'PATCH', path, target: path.replace(/^\/adaptor\/[^/]+/, ''), body });
 
-  /** Without a good token (401), or for a path that does not exist (404): no execution is needed. */
+  /** A request without a good token (401), or for a path that does not exist (404): it needs no execution. */
   refused = () => this.#send(pick(this.#options.random, refusedRequests));
   token = () => this.#send(this.#tokenRequest);
   health = () => this.#send(healthRequest);
@@ -178,7 +181,7 @@ export class Operations {
     return { route, path, isRight: (answer) => answer.text === this.#options.references.get(path) };
   }
 
-  /** A write of a person: PATCHes of one person follow each other, so that the last value is known. */
+  /** Sends a write of a person. PATCHes of one person are sent one after the other, so that the last value is known. */
   async #change(method: string, send: (request: Request) => Promise<Outcome>): Promise<Outcome> {
     const { persons, random } = this.#options;
     const cccid = newCccid();
@@ -194,7 +197,10 @@ export class Operations {
     return { route: 'adaptor', method, path, body: JSON.stringify(fields), isRight };
   }
 
-  /** Repeats after what says nothing of the outcome, and after what says that nothing was started (docs/how-to/call-asynchronously.md). */
+  /**
+   * Repeats a keyed request after responses that leave the outcome unknown or say that nothing was started
+   * (docs/how-to/call-asynchronously.md).
+   */
   async #repeat(request: Request, giveUp: AbortSignal): Promise<Outcome> {
     const key = `${this.prefix}${randomBytes(8).toString('hex')}`;
     for (let count = 0; ; count++) {
@@ -224,7 +230,7 @@ export class Operations {
     }
   }
 
-  /** Sends to one router after the other while they refuse connections: nothing has been sent then. */
+  /** Sends to one router after the other while they refuse connections, in which case nothing has been sent. */
   #send(request: Request): Promise<Outcome> {
     const sending = async () => {
       const { random, urls } = this.#options;
@@ -249,7 +255,7 @@ export class Operations {
     const { target = targetOf(path) } = request;
     const router = urls[index] as string;
     const asked = { actor: 'client', event: 'invoke', op, route, method, target, budgetMs, auth, router } as const;
-    // The request that started an execution does not know that others will ask for it: it is the operation itself.
+    // Requests for the outcome of an execution belong to the operation of the request that started it.
     history.append({ ...asked, operation: key ?? asksFor });
     const deadline = AbortSignal.timeout(budgetMs + patienceMs);
     const options: CallOptions = {
@@ -281,7 +287,7 @@ export class Operations {
 
   #headers(op: string, { route, body, spelledKey, prefer, auth, withoutToken }: Request): Record<string, string> {
     const token = this.#options.token();
-    // Its signature is cut: everything else about it is right.
+    // Only the signature is wrong.
     const bearer = auth === 'bad' ? token.slice(0, -8) : token;
     const isOpen = route === 'token' || route === 'health' || withoutToken === true;
     const type = route === 'token' ? 'application/x-www-form-urlencoded' : 'application/json';

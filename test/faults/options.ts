@@ -6,7 +6,7 @@ import type { AppendFsync } from '../stack/redis-server.ts';
 import { type EngineKind, engineKinds } from './engine.ts';
 
 export interface Options {
-  /** Names of cases; none: all. */
+  /** Names of cases; empty: all cases. */
   readonly cases: readonly string[];
   readonly store: EngineKind;
   /** When the Redis servers of an engine on Redis sync; undefined on other stores. */
@@ -20,41 +20,41 @@ export interface Options {
   readonly slack: number;
   readonly random: SeededRandom;
   readonly templateDir: string | undefined;
-  /** Counts what earlier runs of the same code have done. */
+  /** True to count the kills and requests of earlier runs of the same code. */
   readonly resume: boolean;
-  /** Keeps nothing. */
+  /** True to keep no results. */
   readonly dry: boolean;
-  /** Only brings the page up to date. */
+  /** True to only update the page. */
   readonly report: boolean;
   readonly help: boolean;
 }
 
 export const usage = `Usage: npm run faults [-- options]
 
-Breaks the product for real, one case after the other, and judges the history of what clients, back ends and MDM saw.
-Each run is added to test/faults/results/; the history of one in which something was wrong is kept beside it.
+Injects real faults, one case after the other, and checks the history of clients, back ends and MDM.
+Each run is added to test/faults/results/, with the history of the run if something was wrong.
 Exit code: 0 nothing was wrong, 1 otherwise.
 
   --case <name>        may be repeated; default: all
-  --kills <n>          kills so many processes under load (case kills-under-load)
-  --requests <n>       and goes on until so many requests have been sent
+  --kills <n>          kills this many processes under load (case kills-under-load)
+  --requests <n>       continues until this many requests have been sent
   --store <name>       sqlite (default), postgresql or redis; --engine <name> is the same
   --appendfsync <when> with redis, when it syncs its file: everysec (default) or always
   --engines <n>        engines on one PostgreSQL database (1)
-  --routers <n>        routers (as the case says, mostly 1)
-  --tries <n>          instead of the case's own number
-  --minutes <n>        no try of a case begins later than this (3; with --kills or --requests 120)
-  --resume             only what runs of the same code with the same store, engines and routers have not done yet
-  --slack <n>          multiplies the times that are judged, for a machine busy with other things (1)
-  --seed <n>           makes the same choices and pauses again (TEST_SEED)
-  --template <dir>     keeps an engine's database with the definitions there, for the next run
+  --routers <n>        routers (default: as the case specifies, usually 1)
+  --tries <n>          number of tries instead of the case's own
+  --minutes <n>        time after which no try of a case begins (3; with --kills or --requests 120)
+  --resume             does only the rest that runs of the same code, store, engines and routers have not done yet
+  --slack <n>          multiplies time limits, for a busy machine (1)
+  --seed <n>           repeats the choices and pauses of this seed (TEST_SEED)
+  --template <dir>     keeps an engine's database with the definitions in this folder, for the next run
   --dry                keeps no results
   --report             runs nothing: removes the results of other code, and writes the tables of
                        docs/explanation/reliability.md
   --help
 `;
 
-/** Parses the options. @throws Error for people */
+/** Parses the options. @throws Error with a readable message */
 export function parseOptions(args: readonly string[]): Options {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
@@ -79,7 +79,7 @@ export function parseOptions(args: readonly string[]): Options {
     return given === undefined ? undefined : Number(given);
   };
   const [requests, engines = 1] = [number('requests'), number('engines')];
-  // Requests alone: nothing is killed.
+  // With --requests alone, nothing is killed.
   const kills = number('kills') ?? (requests === undefined ? undefined : 0);
   if (engines > 1 && store !== 'postgresql') throw new Error('several engines need --store postgresql');
   const isMeasured = kills !== undefined;

@@ -1,4 +1,4 @@
-// The common sequence of a case: something breaks, is repaired, and the affected routes must work again.
+// The common sequence of a case: a component breaks, is repaired, and the affected routes must work again.
 
 import type { FaultDescription, Route } from './history.ts';
 import type { LoadOptions } from './load.ts';
@@ -8,7 +8,7 @@ export type Outage = Partial<FaultDescription> & { readonly what: string };
 
 const usual: readonly Route[] = ['movies', 'adaptor'];
 
-/** The outage lasts as long as `during`; resolves when the routes that it breaks are served again. */
+/** Records an outage while `during` runs; resolves when the broken routes work again. */
 export async function outage(world: World, fault: Outage, during: () => Promise<unknown>): Promise<void> {
   const { breaks: routes = usual, what, stops: router } = fault;
   world.fault({ ...fault, breaks: routes });

@@ -1,4 +1,4 @@
-// The persons that a run changes, and what colleges and MDM have of them at its end.
+// The persons that a run changes, and their final values at colleges and MDM.
 
 import { call } from '../stack/client.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';
@@ -10,17 +10,17 @@ export interface Person {
 }
 
 const of001 = (id: string): Person => ({ mis: '001', id });
-/** One of a list that is not empty. */
+/** Returns a random item of a list, which must not be empty. */
 export const pick = <T>(random: SeededRandom, list: readonly T[]) => list[random.below(list.length)] as T;
 
 /** Hands out persons, one to each PATCH in progress. */
 export class Persons {
-  /** Changed by PATCH, with a notification of MDM. The first four are registered at both colleges. */
+  /** Persons that are changed by PATCH, of which MDM is notified. The first four are registered at both colleges. */
   readonly patched: readonly Person[] = [
     ...['0318204', '0320991', '0322467', '0101866'],
     ...['0319375', '0318766', '0321180', '0322903'],
   ].map(of001);
-  /** Changed by PUT, without a notification of MDM. */
+  /** Persons that are changed by PUT, of which MDM is not notified. */
   readonly replaced: readonly Person[] = ['0323551', '0324016'].map(of001);
   readonly #busy = new Set<Person>();
 
@@ -45,7 +45,7 @@ interface Link {
 
 export type Observation = Omit<Extract<HistoryEvent, { event: 'person' }>, 'at'>;
 
-/** Gives `append` what the colleges and MDM have of each person. */
+/** Passes to `append` the values of each person at the colleges and MDM. */
 export async function observePersons(
   backEndsUrl: string,
   persons: readonly Person[],

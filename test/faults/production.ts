@@ -9,7 +9,7 @@ import { type Keycloak, startKeycloak } from '../keycloak/start-keycloak.ts';
 
 export interface Production {
   readonly keycloak: Keycloak;
-  /** By client. */
+  /** Secrets by client. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly router: Readonly<Record<string, string>>;
   readonly workers: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { type Findings, hasHeld, productCode, Results, topologyName } from './re
 const page = fileURLToPath(new URL('../../docs/explanation/reliability.md', import.meta.url));
 const marks = ['<!-- results: npm run faults -- --report -->', '<!-- end of results -->'] as const;
 
-/** Removes what other code has left, and writes the tables into the page. */
+/** Removes the results of other product code, and writes the tables into the page. */
 export function writeReport(): void {
   const results = new Results();
   results.removeStale(productCode());
@@ -19,7 +19,7 @@ export function writeReport(): void {
   writeFileSync(page, `${before}${marks[0]}\n\n${reportOf(results.read())}\n\n${marks[1]}${after}`);
 }
 
-/** Returns the tables in Markdown: all runs by case, and what the loss of each part cost. */
+/** Returns the tables in Markdown: all runs by case, and the recovery from the loss of each component. */
 export function reportOf(results: readonly (readonly Findings[])[]): string {
   const runs = results.flat();
   if (runs.length === 0) return 'There are no results of this code yet.';
@@ -59,7 +59,7 @@ function caseRow(runs: readonly Findings[]): string[] {
   ];
 }
 
-/** The first violations of each run and what it noted, as a list; empty when there are none. */
+/** Returns a list of the first violations and the notes of each run; empty when there are none. */
 function remarksOf(runs: readonly Findings[]): string {
   const lines = runs.flatMap((run) => {
     const violations = run.examples.map(({ invariant, what }) => `${invariant}: ${what}`);
@@ -76,7 +76,7 @@ function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {
   ];
 }
 
-/** What Redis lost, also in a run that held. */
+/** Returns a line about the data that Redis lost, even in a run without violations. */
 function lostIn({ losses }: Findings): string[] {
   if (losses === undefined || losses.lost + losses.explained === 0) return [];
   const { restarts, lost, longestMs, explained } = losses;
@@ -92,7 +92,7 @@ const recoveryHead = [
   'from fault to service: median, p99, worst',
 ];
 
-/** Without those from which there is nothing to recover: the router itself went on. */
+/** Returns the table of recoveries. Faults that broke no route are left out. */
 function recoveryTable(results: readonly (readonly Findings[])[]): string {
   const rows = results.flatMap((runs) => {
     const [first] = runs as [Findings];
@@ -156,7 +156,7 @@ function machineOf({ circumstances: { machine, busyBefore, loadAverage } }: Find
   return `${cores} cores (${processor}), ${memoryGiB} GiB, ${isQuiet ? 'quiet' : `busy (load ${loadAverage.toFixed(0)})`}`;
 }
 
-/** `200 × 512, 504 × 20`, the most frequent first. */
+/** Returns the endings of requests, the most frequent first: `200 × 512, 504 × 20`. */
 function endsOf({ ends }: Findings): string {
   const counts = new Map<string, number>();
   for (const [end, count] of Object.entries(ends)) {

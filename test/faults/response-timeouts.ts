@@ -1,4 +1,4 @@
-// Response time-outs of registered tasks, made shorter for a case that has to outlast them.
+// Shortens the response timeouts of registered tasks for a case that has to outlast them.
 
 import { engineApi } from '../stack/engine-api.ts';
 
@@ -7,7 +7,10 @@ interface TaskDefinition {
   readonly responseTimeoutSeconds: number;
 }
 
-/** Multiplies those of all task definitions of the engine at `url`, in whole seconds; the function restores them. */
+/**
+ * Multiplies the response timeouts of all task definitions of the engine at `url`, in whole seconds. Returns a
+ * function that restores them.
+ */
 export async function scaleResponseTimeouts(url: string, factor: number): Promise<() => Promise<void>> {
   const { get, send } = engineApi(url);
   const replace = (definition: TaskDefinition) => send('PUT', '/metadata/taskdefs', definition);

@@ -1,4 +1,4 @@
-// Results are kept by case and topology, removed when the product has changed, and shown as tables.
+// Tests of results: they are kept by case and topology, removed when the product has changed, and shown as tables.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -100,7 +100,7 @@ describe('the tables', () => {
     expect(text).toContain('| `engine-killed` | sqlite | engine | 2 | 1.0 s, 3.0 s, 3.0 s | 9.0 s, 11.0 s, 11.0 s |');
   });
 
-  it('show what was wrong with a run, and that something never came back', () => {
+  it('show what was wrong with a run, and that a component never recovered', () => {
     const recoveries = [{ kind: 'engine', ms: undefined, outageMs: undefined }];
     const examples = [{ invariant: 'I6', subject: 'op-1', what: 'movies took 2100 ms' }] as const;
     const more = { examples, notes: ['came to rest'], brokeOff: 'timed out\nsomewhere', recoveries };

@@ -1,4 +1,5 @@
-// The results of runs as files: one for each case and topology, and the histories of runs in which something was wrong.
+// Stores the results of runs as files: one for each case and topology, and the histories of runs in which something was
+// wrong.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +19,7 @@ export interface Topology {
   readonly store: EngineKind;
   readonly engines: number;
   readonly routers: number;
-  /** Redis syncs before it acknowledges a write. Absent: once a second, or another store. */
+  /** Redis syncs before it acknowledges a write. Absent when it syncs once a second, or with another store. */
   readonly appendfsync?: 'always';
 }
 
@@ -30,7 +31,7 @@ export function topologyOf({
   return appendfsync === 'always' ? { ...topology, appendfsync } : topology;
 }
 
-/** What one run of a case found. Times are milliseconds. */
+/** Result of one run of a case. Times are in milliseconds. */
 export interface Findings {
   readonly case: string;
   readonly topology: Topology;
@@ -41,20 +42,20 @@ export interface Findings {
   readonly slack: number;
   readonly tries: number;
   readonly kills: number;
-  /** Without requests that found no connection. */
+  /** Number of requests, without those that were refused a connection. */
   readonly requests: number;
-  /** How many ended how: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
+  /** Number of requests by ending: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
   readonly ends: Readonly<Record<string, number>>;
-  /** How many things each invariant was judged on. */
+  /** Number of checks of each invariant. */
   readonly judged: Readonly<Record<Invariant, number>>;
   readonly violations: number;
-  /** The first of them. */
+  /** The first violations. */
   readonly examples: readonly Violation[];
-  /** Of an engine on Redis: what killed Redis servers have lost, and the violations that this explains. */
+  /** With an engine on Redis, the data that killed Redis servers have lost, and the violations that this explains. */
   readonly losses?: StoreLosses | undefined;
   readonly complaints: readonly string[];
   readonly notes: readonly string[];
-  /** Why the run ended before its end; its figures are those until then. */
+  /** Why the run broke off; its figures cover the time until then. */
   readonly brokeOff?: string | undefined;
   readonly recoveries: readonly Recovery[];
   readonly undisturbed: Availability;
@@ -62,26 +63,29 @@ export interface Findings {
   readonly patches: { readonly acknowledged: number; readonly lost: number; readonly doubled: number };
   /** Applied writes without an acknowledgement, and PATCHes among them that MDM was not notified of. */
   readonly unacknowledged: { readonly applied: number; readonly withoutMdm: number };
-  /** Repeated writes that a back end answered from the record of their key. */
+  /** Repeated writes for which a back end replayed its response. */
   readonly replays: number;
   readonly levels: { readonly before: Levels; readonly after: Levels } | undefined;
   readonly seconds: number;
 }
 
-/** Whether nothing was wrong with a run. */
+/** Returns true when nothing was wrong with a run. */
 export const hasHeld = ({ violations, complaints, brokeOff }: Findings) =>
   violations === 0 && complaints.length === 0 && brokeOff === undefined;
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 const resultsDir = fileURLToPath(new URL('results/', import.meta.url));
 
-/** What runs in production: a change elsewhere, in a test or a page, leaves results valid. */
+/** Paths of the code that runs in production: changes elsewhere, such as in tests or pages, leave results valid. */
 const productPaths = [
   ...['lib', 'gateway', 'plugins', 'workers', 'jobs', 'workflows', 'event-handlers', 'config'],
   ...['gateway.config.yml', 'package-lock.json'],
 ];
 
-/** Returns twelve hexadecimal digits for the product's code as committed; with `+` when it has been changed since. */
+/**
+ * Returns twelve hexadecimal digits that identify the product's committed code, with `+` when there are uncommitted
+ * changes.
+ */
 export function productCode(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: rootDir, encoding: 'utf8' });
   const tree = git('ls-tree', 'HEAD', '--', ...productPaths);
@@ -89,7 +93,7 @@ export function productCode(): string {
   return `${createHash('sha256').update(tree).digest('hex').slice(0, 12)}${isChanged ? '+' : ''}`;
 }
 
-/** `postgresql`, `postgresql-2x2` (engines, routers), `redis-always` (appendfsync). */
+/** Returns a name such as `postgresql`, `postgresql-2x2` (engines, routers) or `redis-always` (appendfsync). */
 export function topologyName({ store, engines, routers, appendfsync }: Topology): string {
   const name = appendfsync === undefined ? store : `${store}-${appendfsync}`;
   return engines === 1 && routers === 1 ? name : `${name}-${engines}x${routers}`;
@@ -105,13 +109,13 @@ export class Results {
     this.#dir = dir;
   }
 
-  /** Adds a run to the others of its case and topology. */
+  /** Adds a run to the other runs of its case and topology. */
   keep(findings: Findings): void {
     mkdirSync(this.#dir, { recursive: true });
     write(this.#fileOf(findings), [...this.runsOf(findings), findings]);
   }
 
-  /** Keeps, compressed, the history of a run in which something was wrong, and what its processes wrote. */
+  /** Stores the compressed history and process output of a run in which something was wrong. */
   keepFailure(run: Named & Pick<Findings, 'product' | 'seed'>, texts: Readonly<Record<string, string>>): void {
     const dir = join(this.#dir, failures);
     mkdirSync(dir, { recursive: true });
@@ -132,7 +136,7 @@ export class Results {
     return existsSync(file) ? readRuns(file) : [];
   }
 
-  /** Removes what other product code has left. */
+  /** Removes the results of other product code. */
   removeStale(product: string): void {
     for (const name of this.#names('.json')) {
       const file = join(this.#dir, name);

@@ -1,4 +1,4 @@
-// Runs one case on one engine and returns its findings, even when it broke off.
+// Runs one case on one engine and returns its findings, even when it breaks off.
 
 import type { Circumstances } from '../../bench/report/machine.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';
@@ -24,29 +24,35 @@ import type { World } from './world.ts';
 
 export interface RunOptions {
   readonly tries: number;
-  /** Ends tries after this number of kills. */
+  /** Number of kills after which no further try begins. */
   readonly kills?: number | undefined;
   /** The load continues after the last try until this number of requests has been sent. */
   readonly requests?: number | undefined;
-  /** No try begins later than this after the first, in seconds. */
+  /** Time after the first try after which no further try begins, in seconds. */
   readonly seconds: number;
-  /** Multiplies what times are judged by; 1 on a machine that does nothing else. */
+  /** Multiplies time limits; 1 on a machine that does nothing else. */
   readonly slack: number;
   readonly routers?: number | undefined;
   readonly random: SeededRandom;
   readonly circumstances: Circumstances;
-  /** Gets the history and the logs of a run in which something was wrong. */
+  /** Receives the history and the logs of a run in which something was wrong. */
   readonly keepFailure: (findings: Findings, texts: Readonly<Record<string, string>>) => void;
   readonly say: (line: string) => void;
 }
 
-/** Most examples that are kept of violations and complaints. */
+/** Maximum number of violations and of complaints that are kept as examples. */
 const mostExamples = 10;
-/** Response time-outs of tasks, so that what became of a lost one is found soon: 23 s for a write instead of 90. */
+/**
+ * Factor of the tasks' response timeouts, so that a lost task is detected soon: after 23 s instead of 90 s for a
+ * write.
+ */
 const usualTimeoutScale = 1 / 4;
-/** Time without progress: an engine takes up events half a minute after its start, and looks for time-outs as often. */
+/**
+ * Time without progress after which the system must be at rest, in milliseconds: an engine resumes events half a minute
+ * after its start, and checks timeouts every half minute.
+ */
 const restMs = 150_000;
-/** What a run gathers, so that something is left of it when it breaks off. */
+/** The state of a run, which is kept when the run breaks off. */
 interface Run {
   readonly chosen: Case;
   readonly engine: FaultEngine;
@@ -59,7 +65,7 @@ interface Run {
   brokeOff?: string;
 }
 
-/** Never rejects: what went wrong is part of the findings. */
+/** Runs a case. Never rejects: errors are part of the findings. */
 export async function runCase(chosen: Case, engine: FaultEngine, options: RunOptions): Promise<Findings> {
   const run: Run = { chosen, engine, options, startedAt: performance.now(), tried: 0 };
   const stops: (() => unknown)[] = [];
@@ -110,7 +116,7 @@ async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise
   run.after = await world.levels();
 }
 
-/** Tries until there were enough of them, or enough kills, or no time is left. */
+/** Repeats tries until there were enough tries or kills, or no time is left. */
 async function repeat(run: Run, world: World): Promise<void> {
   const { chosen, options } = run;
   const { tries, kills = Number.POSITIVE_INFINITY, requests = 0, seconds, say } = options;
@@ -119,7 +125,7 @@ async function repeat(run: Run, world: World): Promise<void> {
   while (run.tried < tries && world.kills < kills && (run.tried === 0 || performance.now() < end)) {
     run.tried += 1;
     const failed = await chosen.tryOnce(world).catch((error: Error) => error);
-    // What a try leaves behind is unknown then: the next would be judged by it.
+    // The state after a failed try is unknown and would affect the next try.
     if (failed instanceof Error) return void (run.brokeOff = `try ${run.tried}: ${failed.message}`);
     say(`${chosen.name}: try ${run.tried}, ${sent()} requests, ${world.kills} kills`);
   }
@@ -135,7 +141,7 @@ function findingsOf(run: Run): Findings {
   const undisturbed = availabilityOf(events, recoveryLimitMs * slack);
   const ends = countEnds(events);
   const figures = { judged: verdict.judged, undisturbed, recoveries, longestRepetitionMs: longestRepetitionMs(events) };
-  // A run that stopped early cannot report unchecked invariants.
+  // In a run that stopped early, unchecked invariants are no complaint.
   const found = brokeOff === undefined ? complaintsOf(chosen, figures, slack) : [];
   const complaints = [...(world?.complaints ?? []), ...found, ...lostAlthoughSynced(events)];
   return {
@@ -162,7 +168,7 @@ function findingsOf(run: Run): Findings {
 
 const noneJudged = { I1: 0, I2: 0, I3: 0, I4: 0, I5: 0, I6: 0, I7: 0 };
 
-/** The same complaint once, with how often it came. */
+/** Merges equal complaints, with their number. */
 function summarise(complaints: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const complaint of complaints) counts.set(complaint, (counts.get(complaint) ?? 0) + 1);

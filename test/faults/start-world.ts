@@ -1,4 +1,4 @@
-// Starts a world on a running engine: back ends, routers, workers, and the servers of a case.
+// Starts a world on a running engine: back ends, routers, workers, and the additional servers of a case.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -38,19 +38,19 @@ export interface WorldOptions {
   readonly workers?: Readonly<Record<string, string>>;
   /** Number of routers on the engine, each with its own workers; clients use all of them. Default 1. */
   readonly routers?: number;
-  /** A Redis of the world's own, which the routers share. */
+  /** True to start a Redis that the routers share. */
   readonly redis?: boolean;
-  /** Payloads are encrypted inside the engine. */
+  /** True to encrypt payloads inside the engine. */
   readonly encrypted?: boolean;
-  /** The production profile with Keycloak; needs Redis. */
+  /** True for the production profile with Keycloak; needs Redis. */
   readonly production?: boolean;
   /** False: sends no PATCH, so that the run does not wait for MDM. Default true. */
   readonly patches?: boolean;
-  /** Default: of a new seed. */
+  /** Random choices; default: from a new seed. */
   readonly random?: SeededRandom;
 }
 
-/** A cold engine on a busy machine may take this long until it has answered its first requests, in milliseconds. */
+/** Deadline of the first requests in milliseconds: a cold engine on a busy machine is slow. */
 const startMs = 120_000;
 
 /** Starts the world; resolves when both pools of workers poll and requests work. Stops everything when it fails. */
@@ -95,7 +95,7 @@ async function startParts(
   const others = (engine.nodes ?? []).slice(1).map(({ url }) => url);
   const stack = await startStack({
     engineUrl: [proxies.engine.url, ...others].join(','),
-    // The OpenAPI document cannot describe the responses of its back ends.
+    // The misbehaving back ends send responses that the OpenAPI document cannot describe.
     anyAnswer: true,
     router: {
       ROUTER_PORT: String(ports.router),
@@ -152,7 +152,7 @@ async function startParts(
   };
 }
 
-/** A case cannot wait for minutes. */
+/** Shorter times than the defaults, so that cases need not wait for minutes. */
 const hasty = { ROUTER_KEEPALIVETIMEOUTMS: '8000', RECONCILER_INTERVALMS: '3000', RECONCILER_AFTERMS: '10000' };
 const knownSecrets = ['demo-secret', 'worker-secret', 'ops-secret'];
 
@@ -191,7 +191,7 @@ async function startProxies(engine: GivenEngine, ports: { router: number; backEn
   };
 }
 
-/** The programs of the stack as components, and further routers, each with a pool of workers. */
+/** Returns the programs of the stack as components, and starts further routers, each with a pool of workers. */
 async function startPrograms(
   stack: Stack,
   count: number,
@@ -211,7 +211,7 @@ async function startPrograms(
       ...(env['WORKERS_DOMAIN'] === undefined ? {} : { loss: { breaks: [], spares: withoutAdaptor } }),
       program: () => current,
       async launch() {
-        // The stack stops those that are in its list.
+        // The stack stops the workers in its list, so the ended one is removed.
         stack.workers = stack.workers.filter((program) => program !== current);
         current = await stack.addWorkers(env);
       },
@@ -234,7 +234,7 @@ async function startPrograms(
     );
     const env = { CONDUCTOR_APIURL: `${stops}/conductor/api` };
     workers.push(workerComponent(`worker ${n}`, await stack.addWorkers(env), env));
-    // Before the router that they poll.
+    // Registered later, so that workers stop before the router that they poll.
     onStop(() => workers[n]?.program().stop());
   }
   return { routers, workers };
@@ -248,13 +248,16 @@ function engineComponents({ nodes = [] }: GivenEngine): Component[] {
 
 interface RedisServers {
   readonly engine: GivenEngine;
-  /** The router's. */
+  /** The router's Redis. */
   readonly redis: RedisServer | undefined;
   readonly history: History;
   readonly onStop: OnStop;
 }
 
-/** The router's Redis and the engine's. With an engine on Redis the losses of both are measured. */
+/**
+ * Returns the Redis servers of router and engine as components. With an engine on Redis, the losses of both are
+ * measured.
+ */
 async function redisComponents({ engine, redis, history, onStop }: RedisServers): Promise<Component[]> {
   if (redis === undefined) return [];
   const { redis: store, appendfsync = 'everysec' } = engine;
@@ -268,7 +271,7 @@ async function redisComponents({ engine, redis, history, onStop }: RedisServers)
   return [await watch(redis, 'Redis', recordsLoss), await watch(store, "engine's Redis")];
 }
 
-/** Keycloak, or the embedded one. */
+/** Returns Keycloak or the embedded identity provider as a component. */
 function identityProvider(stack: Stack, production: Production | undefined): Component {
   const kind = 'identity provider';
   if (production !== undefined) return serverComponent({ kind }, production.keycloak);
@@ -281,14 +284,14 @@ function identityProvider(stack: Stack, production: Production | undefined): Com
   );
 }
 
-/** Starts the stack's identity provider again on its port, with more variables when given. */
+/** Restarts the stack's identity provider on its port, with additional variables if given. */
 export async function startIdentityProvider(stack: Stack, env: Readonly<Record<string, string>> = {}): Promise<void> {
   const { port } = new URL(stack.issuer);
   const own = { STATE_DIR: stack.stateDir, OAUTH_AUDIENCE: audience, IDP_PORT: port };
   stack.identityProvider = await startProgram('dev/identity-provider/main.ts', { ...own, ...env });
 }
 
-/** The responses of the stand-ins to the reads that clients make. */
+/** Returns the responses of the stand-ins to the reads that clients send. */
 async function readReferences(backEndsUrl: string): Promise<Map<string, string>> {
   const read = async (path: string) => (await fetch(`${backEndsUrl}${path}`)).text();
   return new Map([

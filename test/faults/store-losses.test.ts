@@ -1,4 +1,4 @@
-// A measured loss of Redis explains violations of the operations that it can have touched, and no others.
+// Tests of losses: a measured loss of Redis explains violations of operations that it may have affected, and no others.
 
 import { describe, expect, it } from 'vitest';
 import { checkHistory } from './check-history.ts';
@@ -31,7 +31,7 @@ const execution = (found: boolean): AnyEvent => ({
 const person: AnyEvent = {
   ...{ at: 99_000, actor: 'observer', event: 'person', mis: '001', id: '1', cccid: 'A', mdm: 'B', others: {} },
 };
-/** Redis is killed at 2000 and has nothing of the second before. */
+/** Redis is killed at 2000 and has lost the second before. */
 const restarted = (more: object = {}): AnyEvent => ({
   ...{ at: 3_000, actor: 'observer', event: 'restarted', what: 'Redis', appendfsync: 'everysec' },
   ...{ marks: 100, lost: 50, from: 1_000, to: 2_000 },
@@ -82,7 +82,7 @@ describe('a loss explains', () => {
     ],
   ])('%s', (_title, events, expected) => {
     expect(judge(...events, restarted())).toEqual({ violations: [], explained: [expected] });
-    // The same without a loss, and with one of a server that had synced, is a violation.
+    // Without a loss, or with a loss of a server that syncs every write, the same remains a violation.
     for (const other of [[], [restarted({ lost: 0 })], [restarted({ appendfsync: 'always' })]])
       expect(judge(...events, ...other)).toEqual({ violations: [expected], explained: [] });
   });

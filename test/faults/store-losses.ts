@@ -1,4 +1,5 @@
-// What a Redis server lost when it was killed, and which violations of a history this loss explains. Pure.
+// Determines what Redis servers lost when they were killed, and which violations of a history these losses explain. It
+// has no side effects.
 
 import type { Invariant, Violation } from './violation.ts';
 import { type Operation, operationOf, operationsOf } from './gather-operations.ts';
@@ -8,16 +9,16 @@ type Restarted = Extract<HistoryEvent, { event: 'restarted' }>;
 
 /** The losses of the Redis servers in one run. */
 export interface StoreLosses {
-  /** Starts after a kill. */
+  /** Number of restarts after a kill. */
   readonly restarts: number;
-  /** Marks that were acknowledged before these kills, and those of them that were gone afterwards. */
+  /** Number of marks that were acknowledged before these kills, and of marks that were lost. */
   readonly marks: number;
   readonly lost: number;
-  /** Longest time before a kill whose writes were gone, in milliseconds. */
+  /** Longest time before a kill whose writes were lost, in milliseconds. */
   readonly longestMs: number;
-  /** Violations that these losses explain; they are not among the violations of the run. */
+  /** Number of violations that these losses explain; the violations of the run do not include them. */
   readonly explained: number;
-  /** The first of them. */
+  /** The first explained violations. */
   readonly examples: readonly Violation[];
 }
 
@@ -40,13 +41,13 @@ export function lostAlthoughSynced(events: readonly AnyEvent[]): string[] {
     .map(({ what, lost, marks }) => `${what} lost ${lost} of ${marks} acknowledged marks with appendfsync always`);
 }
 
-/** What a client, a back end or MDM can notice of a loss. The other invariants do not depend on stored data. */
+/** Invariants that a loss can violate. The other invariants do not depend on stored data. */
 const explainable: ReadonlySet<Invariant> = new Set(['I1', 'I2', 'I3']);
 
 /**
  * Separates the violations that a measured loss explains: with `appendfsync everysec` a write is durable only once it
  * is synced. A loss explains a violation of an operation that had an effect, or waited for its first response, while
- * Redis acknowledged what it then lost. Without a measured loss it explains nothing.
+ * Redis acknowledged writes that it then lost. Without a measured loss, no violation is explained.
  */
 export function separateExplained(
   violations: readonly Violation[],
@@ -68,7 +69,9 @@ interface Sources {
   readonly operations: readonly Operation[];
 }
 
-/** A subject is a request, a key with its target, or a person (`001 0318204`). */
+/**
+ * Returns true when a loss may have affected a subject: a request, a key with its target, or a person (`001 0318204`).
+ */
 function touches(loss: Restarted, subject: string, { events, operations }: Sources): boolean {
   const request = operations.find(({ invoke }) => invoke.op === subject);
   if (request !== undefined) {
@@ -87,11 +90,11 @@ function touches(loss: Restarted, subject: string, { events, operations }: Sourc
   return [...byOperation.values()].some((requests) => isTouched(loss, requests));
 }
 
-/** @param requests all requests of one operation */
+/** Returns true when a loss may have affected an operation. @param requests all its requests */
 function isTouched(loss: Restarted, requests: readonly Operation[]): boolean {
   const effects = requests.flatMap(({ received, applied, notified }) => [...received, ...applied, ...notified]);
   if (effects.some(({ at }) => isWithin(loss, at))) return true;
-  // What was acknowledged before is older than the newest mark that Redis still had.
+  // An operation that was acknowledged before the newest kept mark was not lost.
   const acknowledged = requests.flatMap(({ ends }) => ends.filter((end) => end.event === 'answer' && end.status < 300));
   if (acknowledged.some(({ at }) => at < loss.from)) return false;
   return requests.some(

@@ -1,4 +1,4 @@
-// Reports where PATCHes are that MDM was not notified of: in the engine, in its event queue, or at the reconcilers.
+// Reports the state of PATCHes that MDM was not notified of: in the engine, in its event queue, and at the reconcilers.
 
 import { execFile } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
@@ -19,14 +19,14 @@ import type { AnyEvent } from './history.ts';
 
 export interface UntoldSources {
   readonly engine: GivenEngine;
-  /** The routers' Redis: their records of executions are in it when the engine has no index. */
+  /** The routers' Redis, which contains their records of executions when the engine has no index. */
   readonly redis: RedisServer | undefined;
   readonly events: readonly AnyEvent[];
-  /** What processes wrote. */
+  /** Output of the processes. */
   readonly texts: readonly WrittenText[];
 }
 
-/** Most PATCHes that are looked at: each takes some calls. */
+/** Maximum number of PATCHes that are described, because each takes several calls. */
 const mostDescribed = 20;
 
 /** Returns one line for each PATCH among the violations. */
@@ -47,7 +47,7 @@ export async function describeUntold(violations: readonly Violation[], sources: 
   return lines;
 }
 
-/** The execution that the response to a request names. */
+/** Returns the execution that the response to a request names. */
 function executionOf(op: string, events: readonly AnyEvent[]): string | undefined {
   const ends = events.filter((event) => event.actor === 'client' && event.event === 'answer' && event.op === op);
   return ends.flatMap((end) => ('executionId' in end && end.executionId !== undefined ? [end.executionId] : [])).at(-1);
@@ -85,7 +85,10 @@ async function indexedState(api: ExecutionApi, { startTime, workflowId }: WholeE
   return row === undefined ? 'no row' : `itself ${row.status} ${row.endTime ?? 'without end'}`;
 }
 
-/** Finds the message of an EVENT task and the actions of its handler in the database, because the engine's API has neither. */
+/**
+ * Finds the message of an EVENT task and the actions of its handler in the database, because the engine's API has
+ * neither.
+ */
 async function eventState(messageId: string, { databaseFile, databaseUrl, redis }: GivenEngine): Promise<string> {
   if (redis !== undefined) return queuedIn(redis, messageId);
   const sql = (table: string, fields: string) => `SELECT ${fields} FROM ${table} WHERE message_id = '${messageId}'`;
@@ -127,7 +130,7 @@ async function queryServer(jdbcUrl: string, statement: string): Promise<string> 
   return stdout.trim();
 }
 
-/** The last thing that a reconciler logged of an execution. */
+/** Returns the last line that a reconciler logged about an execution. */
 function lastLineAbout(executionId: string, texts: readonly WrittenText[]): string | undefined {
   const lines = texts.flatMap(({ text }) => text.split('\n'));
   return lines.findLast((line) => line.includes(executionId) && line.includes('"reconcile finding"'));

@@ -1,4 +1,4 @@
-// A watched Redis reports after a kill what it still has of the marks that it acknowledged.
+// Tests of a watched Redis: after a kill it reports how many of the acknowledged marks it still has.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ describe('a watched Redis', requires('redis'), () => {
   const untilMarked = (least: number) =>
     pollUntil('marks', async () => Number(await server.command('GET', 'faults:mark')) >= least);
 
-  it('that has all of its file has lost nothing, at each kill', async () => {
+  it('whose file is complete has lost nothing, at each kill', async () => {
     await untilMarked(3);
     await watched.kill();
     await watched.start();

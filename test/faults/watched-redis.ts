@@ -1,19 +1,19 @@
-// A Redis server whose losses are measured: it gets a mark every few milliseconds, and is asked for the newest after a kill.
+// Measures the losses of a Redis server: writes a mark every few milliseconds, and reads the newest mark after a kill.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from 'redis';
 import type { AppendFsync, RedisServer } from '../stack/redis-server.ts';
 import { type HistoryEvent, now } from './history.ts';
 
-/** What a restart showed; `at` is added by the history. */
+/** Result of a restart; the history adds `at`. */
 export type Restarted = Omit<Extract<HistoryEvent, { event: 'restarted' }>, 'at'>;
 
 export interface WatchedRedis {
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Starts it again and reports what it has lost. */
+  /** Restarts the server and reports the lost marks. */
   start(): Promise<void>;
-  /** Ends the marks; the server goes on. */
+  /** Stops writing marks; the server keeps running. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ interface Options {
 const markMs = 20;
 const key = 'faults:mark';
 
-/** Starts the marks; resolves when the first is acknowledged. */
+/** Starts writing marks; resolves when the first one is acknowledged. */
 export async function watchRedis(server: RedisServer, { name, appendfsync, report }: Options): Promise<WatchedRedis> {
   let marks = await Marks.start(server.url, 0);
   let killedAt: number | undefined;
@@ -55,7 +55,7 @@ export async function watchRedis(server: RedisServer, { name, appendfsync, repor
   };
 }
 
-/** Marks over one connection: increasing numbers, the next one after the last was acknowledged. */
+/** Writes marks over one connection: increasing numbers, each after the previous one was acknowledged. */
 class Marks {
   readonly acknowledged: { readonly mark: number; readonly at: number }[] = [];
   readonly #client;
@@ -90,7 +90,7 @@ class Marks {
 
   async #run(): Promise<void> {
     while (!this.#isOver && this.#client.isOpen) {
-      // Refused while its disk is full; broken when it is killed.
+      // Fails while the disk of the server is full, and when the server is killed.
       await this.#set().catch(() => undefined);
       await pause(markMs);
     }

@@ -1,4 +1,4 @@
-// Everything a case needs: a stack of real processes with proxies between them, clients, and one history of it all.
+// Everything that a case needs: a stack of real processes with proxies between them, clients, and one history.
 
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,21 +20,21 @@ import type { Operations } from './operations.ts';
 import { observeExecutions } from './observe-executions.ts';
 import { type Observation, observePersons, type Persons } from './persons.ts';
 
-/** What `startWorld` has started. */
+/** The parts that `startWorld` has started. */
 export interface WorldParts {
   readonly stack: Stack;
   readonly engine: GivenEngine;
   readonly history: History;
   readonly random: SeededRandom;
-  /** For the requests of a case. */
+  /** Sends the requests of a case. */
   readonly operations: Operations;
-  /** For the load during a case, whose requests have other ids. */
+  /** Sends the load during a case, with other request ids. */
   readonly background: Operations;
-  /** Separate clients at another address of the first router. */
+  /** Returns separate clients for another address of the first router. */
   readonly operationsAt: (url: string) => Operations;
   readonly persons: Persons;
   readonly proxies: {
-    /** Router → engine, by bytes. */
+    /** Router → engine, at the level of bytes. */
     readonly engine: BreakableProxy;
     /** Proxy between router and engine that handles single calls; it is behind the other proxy. */
     readonly engineCalls: EngineProxy;
@@ -43,24 +43,27 @@ export interface WorldParts {
     /** Workers → router. */
     readonly api: BreakableProxy;
   };
-  /** Data warehouse and adaptor of college 666; good until told otherwise. */
+  /** Data warehouse and adaptor of college 666; it works until a case makes it misbehave. */
   readonly badBackEnd: BadBackEnd;
-  /** The routers' own, where a case has one, or the engine has no index. */
+  /** The routers' Redis, when the case has one or the engine has no index. */
   readonly redis: RedisServer | undefined;
   readonly components: readonly Component[];
   readonly routers: readonly ProgramComponent[];
   /** The default pool of the first router comes first. */
   readonly workers: readonly ProgramComponent[];
-  /** What processes wrote that are gone. */
+  /** Output of processes that have ended. */
   readonly endedTexts: readonly WrittenText[];
   readonly secrets: () => readonly string[];
   readonly close: () => Promise<void>;
 }
 
 const reads: readonly Route[] = ['movies', 'adaptor'];
-/** Longer than an engine takes to start on a busy machine, in milliseconds; how long it took is judged apart. */
+/**
+ * Deadline for routes to work again, in milliseconds: longer than an engine takes to start on a busy machine. The
+ * recovery time has a separate limit.
+ */
 const servedMs = 90_000;
-/** Idle connections live for 65 s; in milliseconds. */
+/** Deadline for the router to be back at its level, in milliseconds: idle connections live for 65 s. */
 const levelMs = 90_000;
 /** Idle time after which a run counts as settled, in milliseconds: the reconciler runs every 3 s. */
 const quietMs = 10_000;
@@ -68,21 +71,21 @@ const quietMs = 10_000;
 const restLookMs = 3_000;
 const longestRestMs = 1_800_000;
 const mostProbes = 12;
-/** A program that ends so often is not started again. */
+/** Number of exits after which a program is not restarted. */
 const mostEnds = 20;
 /** Pause between two checks whether this world is still running, in milliseconds. */
 const watchMs = 1_000;
 
 const isStore = ({ kind }: Component) => kind === 'PostgreSQL' || kind === "engine's Redis";
 
-/** What cases do with a world. */
+/** The functions of a world that cases use. */
 class WorldActions {
   readonly #parts: WorldParts;
   /** Number of processes that were killed with SIGKILL. */
   kills = 0;
   /** Problems that a case found, in addition to violated invariants. */
   readonly complaints: string[] = [];
-  /** What happened that is neither good nor bad. */
+  /** Events that are neither good nor bad. */
   readonly notes: string[] = [];
   /** Output of programs that exited unexpectedly and were restarted. */
   readonly #ends = new Map<ProgramComponent, string[]>();
@@ -106,7 +109,7 @@ class WorldActions {
     this.#parts.history.append({ actor: 'nemesis', event: 'repaired', what });
   }
 
-  /** The n-th component of a kind. @throws Error when the world has none */
+  /** Returns the n-th component of a kind. @throws Error when the world has none */
   component(kind: ComponentKind, index = 0): Component {
     const found = this.#parts.components.filter((each) => each.kind === kind)[index];
     if (found === undefined) throw new Error(`this world has no ${kind} ${index + 1}`);
@@ -118,7 +121,9 @@ class WorldActions {
     this.kills += 1;
   }
 
-  /** Kills components at the same time and restarts them after a pause; resolves when the affected routes work again. */
+  /**
+   * Kills components at the same time and restarts them after a pause; resolves when the affected routes work again.
+   */
   async killAndRestart(victims: readonly Component[], pauseMs = 0): Promise<void> {
     for (const { name: what, kind, breaks, spares, stops } of victims) {
       const spared = spares.filter((route) => victims.every((victim) => victim.spares.includes(route)));
@@ -130,7 +135,8 @@ class WorldActions {
     const [stores, others] = [victims.filter(isStore), victims.filter((victim) => !isStore(victim))];
     for (const some of [stores, others]) await Promise.all(some.map((victim) => victim.start()));
     for (const { name } of victims) this.repaired(name);
-    // At the same time: a request to one router that waits out its budget must not postpone those to another one.
+    // Concurrently, so that a request to one router that waits for its whole budget does not delay those to another
+    // router.
     await Promise.all(victims.map(({ breaks: routes, stops: router }) => this.untilServed({ routes, router })));
   }
 
@@ -140,8 +146,9 @@ class WorldActions {
   }
 
   /**
-   * Starts a program again whenever it ends, as systemd does, until this world ends: what workers still offer to a
-   * router can end it long after its clients have gone. @returns what each process wrote that ended
+   * Restarts a program whenever it ends, as systemd does, until this world ends: results that workers still send can
+   * crash a router long after its clients have gone.
+   * @returns the output of each process that ended
    */
   keepRunning(component: ProgramComponent): readonly string[] {
     const known = this.#ends.get(component);
@@ -153,7 +160,7 @@ class WorldActions {
         const ended = component.program();
         await once(ended.process, 'exit', { signal: AbortSignal.timeout(watchMs) }).catch(() => undefined);
         if (ended.process.exitCode === null && ended.process.signalCode === null) continue;
-        // One that ends again before it is ready has ended once more.
+        // A process that ends again before it is ready counts as another end.
         await component.start().catch(() => undefined);
         ends.push(ended.output());
       }
@@ -163,8 +170,8 @@ class WorldActions {
   }
 
   /**
-   * Asks each route every 200 ms until it has answered with success; it does not wait for the requests before, which
-   * may wait out their budget, but there are never more than a few.
+   * Sends a request to each route every 200 ms until it succeeds, without waiting for earlier requests, which may take
+   * their whole budget; the number in flight is limited.
    * @throws Error after `timeoutMs`, default 90 s
    */
   async untilServed(
@@ -190,9 +197,9 @@ class WorldActions {
   }
 
   /**
-   * Waits until MDM and all colleges know what succeeded, and, when `nothingMissing`, until no reconciler has work left.
-   * It waits as long as there is progress: less is left to do than ever before within the last `timeoutMs`. What persons
-   * have then is part of the history.
+   * Waits until MDM and all colleges know every successful change and, when `nothingMissing`, until no reconciler has
+   * work left. It waits as long as the remaining work has decreased within the last `timeoutMs`. Then it adds the
+   * values of all persons to the history.
    * @returns a description of the pending work; undefined when there is none
    */
   async untilAtRest({
@@ -225,7 +232,7 @@ class WorldActions {
       if (quietSince !== undefined && now - quietSince >= (nothingMissing ? quietMs : 0)) return (left = '') === '';
       return now - progressAt > timeoutMs || now - startedAt > longestRestMs;
     };
-    // Its own deadlines come first.
+    // Longer than the deadlines of `hasEnded`, which apply first.
     const options = { timeoutMs: 2 * longestRestMs, everyMs: restLookMs };
     await pollUntil('everything to come to rest', hasEnded, options);
     for (const person of await observe()) history.append(person);
@@ -236,7 +243,7 @@ class WorldActions {
     return undefined;
   }
 
-  /** Reports where each PATCH is that MDM was not notified of. */
+  /** Reports the state of each PATCH that MDM was not notified of. */
   describeUntold(): Promise<string[]> {
     const { engine, redis } = this.#parts;
     const untold = this.verdict().violations.filter(isUntold);
@@ -248,7 +255,7 @@ class WorldActions {
     return readLevels(operationsUrl, router.process.pid as number);
   }
 
-  /** Waits until the router is back at `before`; why not, when it is not after 90 s. */
+  /** Waits until the router is back at the level of `before`; returns the reasons when it is not after 90 s. */
   async untilBackAt(before: Levels): Promise<string[]> {
     let reasons: string[] = [];
     const isBack = async () => (reasons = notBack(before, await this.levels())).length === 0;
@@ -261,7 +268,7 @@ class WorldActions {
     return this.#parts.history.read();
   }
 
-  /** Everything that processes wrote so far. */
+  /** Returns the output of all processes so far. */
   texts(): WrittenText[] {
     const { endedTexts, routers, workers } = this.#parts;
     const running = [...routers, ...workers].map(({ name, program }) => ({ name, text: program().output() }));

@@ -1,17 +1,17 @@
-// Mutations of the corpus's bytes: what a broken or hostile client makes of a request that is fine.
+// Mutates bytes of the corpus, as a broken or hostile client would change a valid request.
 
 import { fc } from '../run/properties.ts';
 
 interface Mutation {
-  /** 0 to 1: where in the bytes. */
+  /** Relative position in the bytes, 0 to 1. */
   at: number;
-  /** How many bytes. */
+  /** Number of bytes. */
   length: number;
   kind: 'delete' | 'repeat' | 'insert' | 'replace' | 'flip' | 'cut';
   what: string;
 }
 
-/** What parsers trip over. */
+/** Byte sequences that parsers often handle wrongly. */
 const pieces = [
   ...['\r', '\n', '\r\n', '\r\n\r\n', '\0', ' ', '\t', '\x0b', '\x7f', '\x80', '\xff'],
   ...[':', ';', ',', '0', '-', '+', '%', '%00', '%0d%0a', '..', '/', '#', 'HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0'],

@@ -2,7 +2,7 @@
 
 import { fc } from '../run/properties.ts';
 
-/** A request before it is written down. */
+/** A request in its parts. */
 export interface FuzzRequest {
   method: string;
   target: string;
@@ -12,7 +12,7 @@ export interface FuzzRequest {
   withToken: boolean;
 }
 
-/** Marker in parts of a request that a client can choose; must not appear in a response. */
+/** Marker in the parts of a request that a client can choose; it must not appear in a response. */
 export const reflected = 'zq<reflected>qz';
 
 const hostile = [
@@ -76,7 +76,7 @@ export const fuzzRequest: fc.Arbitrary<FuzzRequest> = fc.record({
   withToken: fc.boolean(),
 });
 
-/** The request on the wire. */
+/** Returns the bytes of a request. */
 export function toWire(
   { method, target: given, fields, body, chunked, withToken }: FuzzRequest,
   token: string,

@@ -1,4 +1,4 @@
-// Active clients per route: counted for five minutes, with an upper bound.
+// Tests of active clients per route: counted for five minutes, with an upper bound.
 
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Who a request counts as behind a proxy: the same client in the policies rate-limit and workflow, over real HTTP.
+// Tests of client identity behind a proxy, over real HTTP: the policies rate-limit and workflow see the same client.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
@@ -53,9 +53,9 @@ pipelines:
 `;
 
 const dir = mkdtempSync(join(tmpdir(), 'service-router-caller-'));
-/** Executions that the engine is asked to start and does not start yet, by the path of their request. */
+/** Starts of executions that the engine holds, with the path of their request. */
 const held: { readonly path: string; readonly response: ServerResponse }[] = [];
-/** Refuses every start; those of /queued once it is told to. */
+/** Refuses every start, but holds those for /queued until the test refuses them. */
 const engine = createServer(async (request, response) => {
   let body = '';
   for await (const chunk of request) body += String(chunk);
@@ -90,7 +90,7 @@ afterAll(async () => {
 });
 
 interface Via {
-  /** Address the connection comes from. */
+  /** Source address of the connection. */
   readonly from: string;
   readonly headers?: Record<string, string>;
 }
@@ -105,7 +105,7 @@ async function ask(path: string, { from, headers = {} }: Via) {
 }
 
 const forwardedFor = (address: string) => ({ 'x-forwarded-for': address });
-/** Addresses of three networks. */
+/** Returns addresses of three networks. */
 const clients = (host: number) => [`198.51.100.${host}`, `203.0.113.${host}`, `2001:db8:0:${host}::1`];
 
 describe('a caller without a token', () => {
@@ -115,7 +115,7 @@ describe('a caller without a token', () => {
     return found;
   };
 
-  it('behind a trusted proxy has a rate limit of its own', async () => {
+  it('behind a trusted proxy has its own rate limit', async () => {
     for (const client of clients(1)) {
       expect(await statuses({ from: proxy, headers: forwardedFor(client) })).toEqual([200, 200, 429]);
     }
@@ -164,7 +164,7 @@ describe('a caller without a token', () => {
     await queued(1);
     answers.push(send('d', other));
     await queued(2);
-    // The busy client has one of the two permits still, so the other client is next.
+    // The busy client still holds one of the two permits, so the other client is next.
     held[0]?.response.writeHead(400).end();
     await pollUntil('the next start', () => held.length === 3);
     expect(held[2]?.path).toBe('/d');
@@ -176,7 +176,7 @@ describe('a caller without a token', () => {
 });
 
 describe('router.maxConnectionsPerAddress', () => {
-  /** Opens connections that stay open, and returns the status that each is answered with. */
+  /** Opens connections that stay open, and returns the status of the response on each. */
   const statusesOf = async (from: string, count: number) => {
     const { hostname: host, port } = new URL(router.url);
     const sockets = Array.from({ length: count }, () => connect({ host, port: Number(port), localAddress: from }));
@@ -191,7 +191,7 @@ describe('router.maxConnectionsPerAddress', () => {
     return statuses.sort();
   };
 
-  it('limits a caller, and not a trusted proxy, whose connections are those of many clients', async () => {
+  it('limits connections of a client, but not of a trusted proxy, which has many clients', async () => {
     expect(await statusesOf(stranger, 5)).toEqual([404, 404, 404, 404, 503]);
     expect(await statusesOf(proxy, 5)).toEqual([404, 404, 404, 404, 404]);
   });

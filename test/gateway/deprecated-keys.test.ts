@@ -1,4 +1,5 @@
-// A router that is configured by a deprecated name: one warning at startup, and `${…}` of the gateway configuration.
+// Tests of a router that is configured by a deprecated key: one warning at startup, and `${…}` in the gateway
+// configuration.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';

@@ -1,4 +1,5 @@
-// Graceful shutdown of the public server: it waits for earlier requests and for those they wait for, and not for later ones.
+// Tests of the graceful shutdown of the public server: it waits for earlier requests and those that they depend on, but
+// not for later ones.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -21,7 +22,7 @@ const random = randomOfRun();
 const start = (app: (request: IncomingMessage, response: ServerResponse) => void) =>
   startHttpServer({ host: '127.0.0.1', port: 0, accessLog: () => undefined, metrics: new Registry(), limits, app });
 
-it('answers the worker whose report has ended the last wait', async () => {
+it('responds to the worker whose report ended the last wait', async () => {
   const clients: ServerResponse[] = [];
   const reports: ServerResponse[] = [];
   const server = await start((request, response) => {
@@ -34,7 +35,7 @@ it('answers the worker whose report has ended the last wait', async () => {
   await pollUntil('the report to arrive', () => reports.length === 1);
   clients[0]?.end('done');
   expect(await client).toBe('done');
-  // The response to the report is written in a later turn of the event loop.
+  // The response to the report is written in a later iteration of the event loop.
   await nextTurn();
   reports[0]?.end('taken');
   expect(await report).toBe('taken');

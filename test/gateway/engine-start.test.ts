@@ -1,4 +1,5 @@
-// A router that is started before its engine: no error is counted and no warning is written until the engine has answered once.
+// Tests of a router that starts before its engine: it counts no error and writes no warning until the engine has
+// responded once.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -12,7 +13,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 
 const key = createKey();
-/** Has no task for anybody, every definition, and an index, which refuses a malformed query. */
+/** An engine without tasks, with every definition, and with an index, which refuses a malformed query. */
 const engine = createServer((request, response) => {
   const isList = /\/(?:tasks\/poll|polldata)\//.test(String(request.url)) || request.url?.endsWith('/all');
   if (request.url?.includes('query=indexed')) response.statusCode = 400;
@@ -42,7 +43,7 @@ afterAll(async () => {
   await provider?.stop();
 });
 
-/** A worker's poll; Empty while the engine is starting, 503 while it is away. */
+/** Sends a worker's poll, which returns no tasks while the engine is starting, and 503 while it is unavailable. */
 async function poll(): Promise<void> {
   const token = createToken(key, provider, { claims: { client_id: 'worker', scope: 'conductor_worker' } });
   const path = '/conductor/api/tasks/poll/batch/movies_intake?timeout=300';
@@ -89,7 +90,7 @@ describe('a router whose engine is not up yet', () => {
     expect(await counts('router_engine_errors_total')).toBe(0);
   });
 
-  it('counts and warns when the engine goes away then', async () => {
+  it('counts and warns when the engine becomes unavailable after that', async () => {
     engine.closeAllConnections();
     engine.close();
     await pollUntil('an error that is counted', async () => {

@@ -1,4 +1,4 @@
-// Tests of the limits of the public server: responses that are not read, connections by address, broken bodies.
+// Tests of the limits of the public server: responses that clients do not read, connections per address, broken bodies.
 
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ async function start(changed: Partial<ServerLimits> = {}): Promise<void> {
     accessLog: createAccessLog(createLog('test', 'silent'), metrics),
     app: (request, response) => {
       response.once('close', () => (gone += response.writableFinished ? 0 : 1));
-      // More than the kernel keeps for a client that does not read.
+      // Larger than the kernel's buffers for a client that does not read.
       if (request.url === '/held') return;
       if (request.url === '/large') return void response.end(Buffer.alloc(134_217_728));
       readBody(request, 1_000).then(
@@ -68,8 +68,8 @@ const closedFor = async (reason: string) => {
   return found?.values.find(({ labels }) => labels['reason'] === reason)?.value ?? 0;
 };
 
-describe('a response nobody reads', () => {
-  it('is let go after responseTimeoutMs, and the connection is cut', async () => {
+describe('a response that the client does not read', () => {
+  it('is abandoned after responseTimeoutMs, and the connection is cut', async () => {
     await start();
     const reader = open();
     reader.socket.pause();
@@ -80,7 +80,7 @@ describe('a response nobody reads', () => {
 });
 
 describe('connections', () => {
-  it('from one address beyond their limit are refused, and those that are there stay', async () => {
+  it('from one address beyond the limit are refused, and existing ones stay', async () => {
     await start();
     const crowd = Array.from({ length: 10 }, () => open());
     await pollUntil('all to be open', () => crowd.every(({ socket }) => socket.readyState === 'open'));
@@ -126,7 +126,7 @@ describe('when every connection has a request', () => {
       return gauge?.values[0]?.value === count;
     });
 
-  it('the one whose body has been arriving for longest makes room', async () => {
+  it('the request whose body has been arriving for the longest time is cut', async () => {
     await start(crowded);
     const held = open('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     const slow = open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nh');
@@ -148,7 +148,7 @@ describe('when every connection has a request', () => {
     expect([silent.ended, slow[1]?.ended]).toEqual([false, false]);
   });
 
-  it('and all of them have arrived: the next one is refused', async () => {
+  it('and all bodies have arrived: the next request is refused', async () => {
     await start(crowded);
     for (let count = 0; count < 3; count++) open('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     await inFlight(3);
@@ -165,7 +165,7 @@ describe('a body', () => {
     await connection.end();
   });
 
-  it('too large, whose client goes on sending, is answered before the connection is closed', async () => {
+  it('too large, while the client keeps sending: the response is sent before the connection is closed', async () => {
     await start();
     const connection = open(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n${'x'.repeat(5_000_000)}`);
     const answer = await connection.answer();

@@ -1,4 +1,5 @@
-// Load shedding: rejects only what the policies of the request's own pipeline reject, and only while one of them is rejecting.
+// Tests of load shedding: it rejects only requests that the policies of their own pipeline reject, and only while one
+// of them is rejecting.
 
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
@@ -34,7 +35,7 @@ const config: GatewayConfig = {
   plugins: { all: { package: './all.ts' } },
   policies: ['known', 'full', 'silent', 'answers'],
   pipelines: {
-    // Express Gateway matches the endpoints in their own order, not in that of the pipelines.
+    // Express Gateway matches endpoints in their own order, not in the order of the pipelines.
     limited: {
       apiEndpoints: ['movies', 'adaptor', 'ofHost', 'sameForAll', 'colleges'],
       policies: [{ known: null }, { full: null }, { answers: null }],

@@ -6,7 +6,7 @@ import { createLog } from '#lib/telemetry/logging/log.ts';
 import { type Router, startRouter } from '../../gateway/start-router.ts';
 import { call, checkAnswersOf, type CallOptions } from '../stack/client.ts';
 
-/** @param env configuration; without it there is neither engine nor identity provider (port 9 discards) */
+/** Starts the router. @param env configuration; by default, engine and identity provider are unreachable (port 9) */
 export async function startLocalRouter(env: Record<string, string> = {}, metrics?: Registry): Promise<Router> {
   const nowhere = 'http://127.0.0.1:9';
   const own = { OAUTH_ISSUER: nowhere, CONDUCTOR_URL: nowhere, RECONCILER_INTERVALMS: '0' };
@@ -14,13 +14,13 @@ export async function startLocalRouter(env: Record<string, string> = {}, metrics
   return startRouter({ config, log: createLog('test', 'silent'), ...(metrics && { metrics }) });
 }
 
-/** A local router whose responses must all be ones that its own document describes. */
+/** Starts a local router whose responses must all be described by its own OpenAPI document. */
 export async function startDescribedRouter(env: Record<string, string> = {}) {
   const router = await startLocalRouter(env);
   await checkAnswersOf(router.url);
   return {
     ...router,
-    /** @throws Error for a response that the document does not describe */
+    /** Sends a request. @throws Error for a response that the document does not describe */
     ask: (path: string, options?: CallOptions) => call(`${router.url}${path}`, options),
   };
 }

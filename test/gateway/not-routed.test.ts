@@ -1,4 +1,4 @@
-// Methods that no route has: 405 with the methods of the route, 404 where nothing is.
+// Tests of requests without a route: 405 with the methods of the path, and 404 for an unknown path.
 
 import express from 'express';
 import { Registry } from 'prom-client';

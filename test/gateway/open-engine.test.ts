@@ -1,4 +1,5 @@
-// An engine that others can reach keeps a router from starting in production: found by really asking for a connection.
+// Tests that a router in production does not start when its engine can be reached from other machines, which it detects
+// by a real connection.
 
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
@@ -7,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findOpenEngine } from '../../gateway/open-engine.ts';
 import { ProgramFailed, startProgram } from '../stack/program.ts';
 
-// All of 127.0.0.0/8 is this machine: 127.0.0.2 stands for the address that others see.
+// All of 127.0.0.0/8 is this machine: 127.0.0.2 stands for the address that other machines use.
 const seenByOthers = '127.0.0.2';
 const listenOn = async (host: string) => {
   const server = createServer((_request, response) => void response.end()).listen(0, host);

@@ -1,4 +1,4 @@
-// What the frame promises its policies and plugins: order, error handling, one log line, metrics, error reports.
+// Tests of the guarantees for policies and plugins: order, error handling, one log line, metrics, error reports.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -137,7 +137,7 @@ describe('a policy that fails', () => {
     },
   );
 
-  it('after its response has begun: the connection is cut, so that nobody takes half for the whole', async () => {
+  it('after its response has begun: the connection is cut, so that no client accepts half a response', async () => {
     await expect(call(`${url}/late`)).rejects.toThrow();
     expect((await call(`${url}/order`)).status).toBe(200);
   });
@@ -175,11 +175,11 @@ describe('a pipeline', () => {
       { requestID: 'context-check-1', path: '/context/context-check-1', prototypes: 1 },
       { requestID: 'context-check-2', path: '/context/context-check-2', prototypes: 1 },
     ]);
-    // The other policy, which has nothing to say here.
+    // Here the other policy runs, which responds with nothing.
     expect((await ask('context-check-3')).text).toBe('');
   });
 
-  it('writes one line a request with what happened', async () => {
+  it('writes one log line per request', async () => {
     await call(`${url}/order`, { headers: { 'x-request-id': 'line-check-1' } });
     const line = await pollUntil('the line', () =>
       router

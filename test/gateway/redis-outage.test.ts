@@ -40,7 +40,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
   const untilUp = (up: 0 | 1) =>
     pollUntil(`router_redis_up to be ${up}`, async () => (await router.counts())['router_redis_up'] === up);
   const countOf = (text: string) => router.program.output().split(text).length - 1;
-  /** Rounds of the reconciler; each fails at the engine. */
+  /** Returns the number of reconcile rounds, each of which fails at the engine. */
   const rounds = async () => {
     const counts = Object.entries(await router.counts());
     return counts.reduce((sum, [name, n]) => sum + (name.startsWith('router_reconciler_rounds_total') ? n : 0), 0);
@@ -54,11 +54,11 @@ describe('a router whose Redis hangs', requires('redis'), () => {
     const clients = String(await redis.command('CLIENT', 'LIST'))
       .trim()
       .split('\n');
-    // One of them asks.
+    // The other connection is the one of this command.
     expect(clients).toHaveLength(2);
   });
 
-  it('goes on reconciling', async () => {
+  it('keeps reconciling', async () => {
     redis.hang();
     const before = await rounds();
     await pollUntil('three more rounds', async () => (await rounds()) > before + 3);
@@ -71,12 +71,12 @@ describe('a router whose Redis hangs', requires('redis'), () => {
     for (let n = 0; n < 10; n++) statuses.push((await fetch(`${router.url}/counted`)).status);
     redis.resume();
     expect((await redis.calls('incrby')) - before).toBeLessThanOrEqual(1);
-    // It counts by itself meanwhile.
+    // The router itself counts in the meantime.
     expect(statuses).toEqual([200, 200, 200, ...Array<number>(7).fill(429)]);
   });
 
   it('says so in log, metric and readiness notices, at each outage', async () => {
-    // On a machine without time Redis may seem to hang once more: then both lines are there once more.
+    // On a busy machine, Redis may seem to hang again, which writes both lines again.
     for (let outage = 1; outage <= 2; outage++) {
       const [losses, recoveries] = [countOf('Redis does not respond'), countOf('Redis responds again')];
       redis.hang();

@@ -1,4 +1,4 @@
-// The guard, byte by byte: raw requests on a socket, because an HTTP client would repair them.
+// Tests of the request guard with raw requests on a socket, because an HTTP client would repair them.
 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop(1_000));
 
-/** Sends bytes and reads until the server closes or the response's head and body are there. */
+/** Sends bytes and reads until the response is complete or the server closes the connection. */
 async function raw(text: string): Promise<string> {
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   let received = '';

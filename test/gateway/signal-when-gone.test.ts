@@ -1,4 +1,4 @@
-// The signal for clients that leave, with real sockets.
+// Tests of the signal for clients that disconnect, with real sockets.
 
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-// A router that fails to start: nothing that it opened stays open.
+// Tests of a router that fails to start: it leaves nothing open.
 
 import { createServer } from 'node:http';
 import { Gauge, Registry } from 'prom-client';
@@ -7,7 +7,7 @@ import { listenOnLoopback } from '../../dev/loopback-server.ts';
 import { findFreePort, findTakenPorts } from '../../dev/setup/ports.mjs';
 import { startLocalRouter } from './local-router.ts';
 
-/** Those of the ports that something listens on. */
+/** Returns the ports on which something listens. */
 const takenOf = (...ports: number[]) => findTakenPorts(ports.map((port) => ({ port, variable: 'PORT', use: 'test' })));
 
 it('closes both ports when a step after the start of the servers fails', async () => {

@@ -24,7 +24,7 @@ const log = createLog('test', 'silent');
 let metrics: Registry;
 let server: HttpServer;
 
-/** A self-signed certificate of 127.0.0.1 with its own name. */
+/** Creates a self-signed certificate for 127.0.0.1 with this name. */
 function makeCertificate(name: string): void {
   const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
   const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
@@ -64,7 +64,7 @@ beforeEach(async () => {
 afterEach(() => server.stop(100));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Sends one request, and trusts nothing but the certificate of that name. */
+/** Sends one request, trusting only the certificate with that name. */
 async function send(trusted: string, method: string, body = ''): Promise<{ status: number; body: string }> {
   const ca = readFileSync(join(folder, `${trusted}.crt`));
   const sent = request(server.url, { method, ca, agent: false }).end(body);
@@ -93,7 +93,7 @@ describe('HTTPS', () => {
     ['TLSv1.2', 'TLSv1.2'],
     ['TLSv1.1', null],
   ] as const)('%s → %s', async (version, agreed) => {
-    // OpenSSL's own default would refuse the old one before the server could.
+    // By default, OpenSSL itself would refuse the old version before the server could.
     const socket = await handshake({ minVersion: version, maxVersion: version, ciphers: 'DEFAULT:@SECLEVEL=0' });
     expect(socket.connecting || socket.destroyed ? null : socket.getProtocol()).toBe(agreed);
     socket.destroy();
@@ -105,7 +105,7 @@ describe('HTTPS', () => {
     socket.destroy();
   });
 
-  it('what is no HTTP inside → a problem document', async () => {
+  it('TLS data that is not HTTP → a problem document', async () => {
     const socket = await handshake();
     socket.write('HELLO\r\n\r\n');
     expect(await text(socket)).toMatch(
@@ -130,7 +130,7 @@ describe('connections', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('those that begin no handshake make room for those that do', async () => {
+  it('connections without a handshake make room for connections with one', async () => {
     const idle = Array.from({ length: 8 }, () => connectPlain(Number(new URL(server.url).port), '127.0.0.1'));
     const closed: unknown[] = [];
     for (const socket of idle) {
@@ -141,13 +141,13 @@ describe('connections', () => {
     await pollUntil('the oldest to be cut', () => closed.length >= 5);
     expect(await openConnections()).toBe(0);
     expect((await send('first', 'GET')).status).toBe(200);
-    // The time-out of the handshake.
+    // The timeout of the handshake closes the other connections.
     await pollUntil('the others to be cut', () => closed.length === 8);
   });
 });
 
 describe('renewal', () => {
-  it('new files → new connections get the new certificate, an open one goes on', async () => {
+  it('new files → new connections get the new certificate, an open one stays', async () => {
     const socket = await handshake();
     use('second');
     await pollUntil('the new certificate', () =>

@@ -1,4 +1,5 @@
-// Runs a worker on the stock Java SDK: Maven fetches its jars into the cache of this user once, a JDK compiles the worker.
+// Runs a worker on the stock Java SDK: Maven downloads its jars into the user's cache once, and a JDK compiles the
+// worker.
 
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
@@ -17,7 +18,7 @@ const version = '6.0.0';
 const minJava = 21;
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
-/** The JDK, or the reason why the Java worker cannot run here, for people. */
+/** Returns the JDK, or a readable reason why the Java worker cannot run here. */
 export async function findJdk(env: NodeJS.ProcessEnv = process.env): Promise<Java | string> {
   const { java } = await findJava({ minMajor: minJava, env });
   if (java === undefined) return `there is no Java ${minJava} or newer`;
@@ -33,7 +34,7 @@ export interface JavaWorkerOptions {
 }
 
 /**
- * Starts `RouteWorker.java`; resolves once it polls.
+ * Starts `RouteWorker.java`; resolves when it polls.
  * @throws Error with what Maven or the compiler printed
  */
 export async function startJavaWorker(java: Java, options: JavaWorkerOptions): Promise<Child> {
@@ -58,7 +59,7 @@ export async function startJavaWorker(java: Java, options: JavaWorkerOptions): P
   return child;
 }
 
-/** Folder of the SDK's jars. A folder that is there is complete: it gets its name last. */
+/** Returns the folder of the SDK's jars. An existing folder is complete, because it gets its name last. */
 async function ensureLibraries(java: Java): Promise<string> {
   const cache = cacheFolder();
   const libraries = join(cache, `conductor-client-${version}`);
@@ -75,7 +76,7 @@ async function ensureLibraries(java: Java): Promise<string> {
 async function fetchLibraries(libraries: string, java: Java): Promise<void> {
   const draft = `${libraries}.draft`;
   await rm(draft, { recursive: true, force: true });
-  // A repository of its own: the usual one would keep a second copy. -C: a wrong checksum is an error.
+  // A separate repository, since the default one would keep a second copy. -C: a wrong checksum is an error.
   const args = ['-B', '-C', `-Dmaven.repo.local=${join(draft, 'repository')}`, '-f', join(folder, 'pom.xml')];
   const copy = [
     'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies',

@@ -1,8 +1,8 @@
-// Keycloak's admin API, and what an administrator of the product's realm does with it in the tests.
+// Keycloak's admin API, and the actions of an administrator of the product's realm in the tests.
 
 import type { Keycloak } from './start-keycloak.ts';
 
-/** A call of Keycloak's admin API, by its path below `/admin`. @throws Error with Keycloak's response when it fails */
+/** Calls Keycloak's admin API at a path below `/admin`. @throws Error with Keycloak's response when it fails */
 export type AdminCall = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
 /** Signs in as the first administrator. */
@@ -25,12 +25,12 @@ async function send<T>(address: string, init: RequestInit): Promise<T> {
   return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
-/** Returns what an administrator of the realm does in the tests. */
+/** Returns the actions of an administrator of the realm. */
 export async function administer(keycloak: Keycloak) {
   const call = await signIn(keycloak);
   const realm = '/realms/service-router';
   return {
-    /** From now on tokens are signed with a new key; the old one stays published. */
+    /** Adds a new key that signs tokens from now on; the old key stays published. */
     async rotateKeys() {
       const { id } = await call<{ id: string }>('GET', realm);
       await call('POST', `${realm}/components`, {
@@ -41,7 +41,7 @@ export async function administer(keycloak: Keycloak) {
         config: { priority: ['1000'], enabled: ['true'], active: ['true'], algorithm: ['RS256'], keySize: ['2048'] },
       });
     },
-    /** `at+jwt` (RFC 9068), or Keycloak's usual `JWT`: the `typ` header of the tokens of one client. */
+    /** Sets the `typ` header of one client's tokens: `at+jwt` (RFC 9068), or Keycloak's default `JWT`. */
     async setTokenType(clientId: string, type: 'at+jwt' | 'JWT') {
       type Client = { id: string; attributes: Record<string, string> };
       const [client] = await call<Client[]>('GET', `${realm}/clients?clientId=${clientId}`);

@@ -1,4 +1,4 @@
-// Keycloak's distribution in the cache of this user: fetched through Maven the first time, never used unless its digest is right.
+// Keycloak's distribution in the user's cache: downloaded with Maven once, and used only if its digest is right.
 
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { acquireLock } from '../../dev/setup/lock.mjs';
 import { keycloakRelease } from './release.ts';
 
 /**
- * Path of the archive (176 MB), complete and genuine.
+ * Returns the path of the archive (176 MB) after verifying it.
  * @throws Error when there is no Maven, it fails, or the digest is wrong
  */
 export async function ensureArchive(java: Java): Promise<string> {

@@ -1,4 +1,4 @@
-// A realm as a college may have it: names of its own, Keycloak's defaults, an audience and the scopes of the product.
+// A realm that a college may use: with other names, Keycloak's defaults, an audience, and the scopes of the product.
 
 import { signIn } from './admin.ts';
 import type { Keycloak } from './start-keycloak.ts';
@@ -9,7 +9,7 @@ const scopes = { portal: 'sisdata_W', 'router-workers': 'conductor_worker' } as 
 export async function createOwnRealm(keycloak: Keycloak) {
   const realm = 'college';
   const audience = 'https://router.college.example';
-  /** By client id: `portal` calls routes, `router-workers` works. */
+  /** Secrets by client id: `portal` calls routes, `router-workers` is for workers. */
   const secrets = { portal: crypto.randomUUID(), 'router-workers': crypto.randomUUID() };
   const representation = {
     ...{ realm, enabled: true },

@@ -1,4 +1,5 @@
-// Starts a real Keycloak with the realm file of deploy/ on a random port: unpacked anew, on its own file database, gone afterwards.
+// Starts a real Keycloak with the realm file of deploy/ on a random port: freshly unpacked, with its own file database,
+// and removed afterwards.
 
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -16,13 +17,13 @@ import { keycloakRelease } from './release.ts';
 
 const realmFile = fileURLToPath(new URL('../../deploy/keycloak/service-router-realm.json', import.meta.url));
 
-/** How long its first start may take, in milliseconds: it builds itself, creates its database and imports the realm. */
+/** Deadline of the first start in milliseconds: Keycloak builds itself, creates its database and imports the realm. */
 const startDeadlineMs = 600_000;
 
 /**
- * Starts it and waits until it is ready.
+ * Starts Keycloak and waits until it is ready.
  * @param environment gives the realm's placeholders their values
- * @throws Error with its last log lines when it does not come up
+ * @throws Error with the last log lines when it does not start
  */
 export async function startKeycloak(environment: Record<string, string>) {
   const { java } = await findJava({ minMajor: keycloakRelease.minJava });
@@ -46,7 +47,7 @@ export async function startKeycloak(environment: Record<string, string>) {
         PATH: process.env['PATH'],
         JAVA: java.command,
         JAVA_OPTS_KC_HEAP: '-Xms64m -Xmx512m',
-        // Quick to start, and never under load for long.
+        // Optimises for a quick start, because Keycloak is never under load for long.
         JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1',
         KC_BOOTSTRAP_ADMIN_USERNAME: 'admin',
         KC_BOOTSTRAP_ADMIN_PASSWORD: adminPassword,
@@ -78,24 +79,24 @@ export async function startKeycloak(environment: Record<string, string>) {
     /** `iss` of the tokens of the realm `service-router`. */
     issuer: `${url}/realms/service-router`,
     adminPassword,
-    /** SIGKILL, to whatever it started as well. */
+    /** Sends SIGKILL to Keycloak and its children. */
     async kill() {
       child.kill();
       await child.ended;
     },
-    /** Starts it again on its port and files; resolves when it is ready. */
+    /** Restarts Keycloak on its port and files; resolves when it is ready. */
     async start() {
       child = launch();
       await untilUp();
     },
-    /** Stops it and removes its files. Safe to call twice. */
+    /** Stops Keycloak and removes its files. Safe to call twice. */
     stop,
   };
 }
 
 export type Keycloak = Awaited<ReturnType<typeof startKeycloak>>;
 
-/** As the container starts it, but on the database that needs no server. */
+/** Returns the arguments of the container's start, but with the database that needs no server. */
 function startArguments(url: string): string[] {
   return [
     'start',

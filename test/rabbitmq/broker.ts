@@ -1,4 +1,5 @@
-// A RabbitMQ node of a suite's own: the installed one, with its own name, ports and directory. It can be killed and started again.
+// A RabbitMQ node for one suite: the installed program, with its own node name, ports and directory. It can be killed
+// and restarted.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -15,13 +16,13 @@ import { pollUntil } from '../stack/poll-until.ts';
 
 const definitionsFile = fileURLToPath(new URL('../../deploy/rabbitmq/definitions.json', import.meta.url));
 
-/** The permissions that docs/how-to/deploy-compose.md asks for: configure, write, read. */
+/** The permissions that docs/how-to/deploy-compose.md requires: configure, write, read. */
 const users = {
   mdm: ['^$', '^mdm\\.updates$', '^$'],
   router: ['^$', '^$', '^mdm\\.updates$'],
   operator: ['.*', '.*', '.*'],
 } as const;
-/** Of each user, followed by its name. */
+/** Returns the password of a user. */
 export const passwordOf = (user: keyof typeof users) => `only-for-tests-${user}`;
 
 /** Prepares a node with the product's own definitions and the suite's users; it listens on 127.0.0.1 only. */
@@ -36,17 +37,20 @@ export async function createBroker() {
   const run = promisify(execFile);
   const broker = {
     port,
-    /** For a user of the suite's: `mdm` may publish updates, `router` may take them, `operator` may do anything. */
+    /**
+     * Returns the URL for one of the suite's users: `mdm` may publish updates, `router` may consume them, `operator`
+     * may do anything.
+     */
     url: (user: keyof typeof users) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}`,
-    /** Starts it, or starts it again with everything it had; does nothing while it runs. */
+    /** Starts or restarts the node with all its data; does nothing while it runs. */
     async start() {
       if (isRunning(child)) return;
       const log = openSync(join(dir, 'output.log'), 'a');
-      // A group of its own: the script starts Erlang as its child.
+      // Its own process group, because the script starts Erlang as its child.
       child = spawn(server, [], { env, detached: true, stdio: ['ignore', log, log] });
       await pollUntil('RabbitMQ to answer', () => listens(port, child), { timeoutMs: 90_000, everyMs: 100 });
     },
-    /** SIGKILL: no chance to write anything. */
+    /** Sends SIGKILL, so that the node cannot write anything. */
     async kill() {
       if (!isRunning(child)) return;
       const ended = once(child, 'exit');
@@ -54,7 +58,7 @@ export async function createBroker() {
       await ended;
       await pollUntil('the port of RabbitMQ to close', async () => !(await listens(port)), { timeoutMs: 10_000 });
     },
-    /** The words that rabbitmqctl prints, line by line. */
+    /** Runs rabbitmqctl and returns the words of its output by line. */
     async control(...args: string[]): Promise<string[][]> {
       const { stdout } = await run(join(dirname(server), 'rabbitmqctl'), ['--quiet', ...args], { env });
       return stdout
@@ -62,7 +66,7 @@ export async function createBroker() {
         .split('\n')
         .map((line) => line.split('\t'));
     },
-    /** Kills it and removes its directory. */
+    /** Kills the node and removes its directory. */
     async remove() {
       await broker.kill();
       rmSync(dir, { recursive: true, force: true });
@@ -80,7 +84,7 @@ function isRunning(child: ChildProcess | undefined): child is ChildProcess {
 function environmentOf(dir: string, ports: { port: number; distributionPort: number }): NodeJS.ProcessEnv {
   return {
     PATH: process.env['PATH'],
-    // The Erlang cookie lies there.
+    // Folder of the Erlang cookie.
     HOME: dir,
     LANG: 'C.UTF-8',
     RABBITMQ_NODENAME: `service-router-${randomUUID().slice(0, 8)}@localhost`,
@@ -91,7 +95,7 @@ function environmentOf(dir: string, ports: { port: number; distributionPort: num
     RABBITMQ_ENABLED_PLUGINS_FILE: join(dir, 'enabled_plugins'),
     RABBITMQ_CONF_ENV_FILE: join(dir, 'none'),
     ERL_EPMD_ADDRESS: '127.0.0.1',
-    // One scheduler is enough, and the machine has others to serve.
+    // One scheduler is enough, and other programs need the machine's cores.
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1 +sbwt none -kernel inet_dist_use_interface {127,0,0,1}',
   };
 }
@@ -115,7 +119,7 @@ function writeConfiguration(dir: string, port: number): void {
   writeFileSync(join(dir, 'rabbitmq.conf'), settings.map((line) => `${line}\n`).join(''));
 }
 
-/** True once the port takes connections. @throws Error when the process has ended */
+/** Returns true when the port accepts connections. @throws Error when the process has ended */
 async function listens(port: number, child?: ChildProcess): Promise<boolean> {
   if (child !== undefined && child.exitCode !== null) throw new Error(`RabbitMQ ended with ${child.exitCode}`);
   const socket = connect(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-// MDM as it publishes updates, and an operator who looks at what was dead-lettered.
+// A client that publishes updates like MDM, and an operator who reads dead-lettered messages.
 
 import { randomUUID } from 'node:crypto';
 import { Connection } from 'rabbitmq-client';
@@ -12,20 +12,20 @@ export interface Update {
 }
 
 export interface PublishOptions {
-  /** Default: a new one. */
+  /** Message id; by default a new one. */
   readonly messageId?: string | undefined;
 }
 
 export const deadLetterQueue = 'mdm.updates.parked';
 
-/** Connects both, and connects again whenever the broker was away. */
+/** Connects both clients, and reconnects them after outages of the broker. */
 export async function connectMdm(broker: Broker) {
   const connection = connect(broker.url('mdm'));
   const operator = connect(broker.url('operator'));
   const publisher = connection.createPublisher({ confirm: true, maxAttempts: 20 });
   await Promise.all([connection.onConnect(10_000), operator.onConnect(10_000)]);
   return {
-    /** Publishes an update, or anything else; resolves when the broker has it on disk. */
+    /** Publishes an update or any other bytes; resolves when the broker has stored the message on disk. */
     async publish(update: Update | Buffer, { messageId = randomUUID() }: PublishOptions = {}) {
       const isUpdate = !Buffer.isBuffer(update);
       const envelope = {

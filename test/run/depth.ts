@@ -1,8 +1,11 @@
-// The depth of a run: how often tests repeat what they do. Every loop count, number of clients and time span asks here.
+// The depth of a run, which determines loop counts, numbers of clients and time spans of all tests.
 
 export type Depth = 'quick' | 'full';
 
-/** Returns `TEST_DEPTH`: `quick` (the default, `npm test`) or `full` (`npm run test:full`). @throws Error for another value */
+/**
+ * Returns `TEST_DEPTH`: `quick` (the default, `npm test`) or `full` (`npm run test:full`).
+ * @throws Error for another value
+ */
 export function depthOfRun(env: NodeJS.ProcessEnv = process.env): Depth {
   const depth = env['TEST_DEPTH'] ?? 'quick';
   if (depth !== 'quick' && depth !== 'full') throw new Error(`TEST_DEPTH is "${depth}": quick or full`);

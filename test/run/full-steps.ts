@@ -1,4 +1,4 @@
-// What a run in full depth does besides the tests: the whole runs that break things, one after the other.
+// The additional steps of a run in full depth: fault injection runs, one after the other.
 
 import { type Requirement, whyNot } from './requirements.ts';
 import { seedOfRun } from './seed.ts';
@@ -26,7 +26,7 @@ const wholeRuns = (): readonly WholeRun[] => {
   ];
 };
 
-/** Runs them below `dir`: they kill and freeze processes, and judge times. */
+/** Runs these steps below `dir`, one at a time because they kill and freeze processes and check times. */
 export async function runWholeRuns(dir: string): Promise<EndedStep[]> {
   const ended: EndedStep[] = [];
   for (const { needs, ...step } of wholeRuns()) {

@@ -1,4 +1,5 @@
-// A PostgreSQL server of a run's own, for every test that makes a database: never the one on the standard port.
+// A PostgreSQL server for one run, for every test that creates a database. It never uses the server on the standard
+// port.
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,17 +9,20 @@ import { depthOfRun } from './depth.ts';
 import { pathOf } from './requirements.ts';
 
 export interface OwnPostgresql {
-  /** Where it listens, as psql and the tests read it. */
+  /** Environment variables with its address, for psql and the tests. */
   readonly env: Readonly<Record<'PGHOST' | 'PGPORT' | 'PGUSER', string>>;
   stop(): Promise<void>;
 }
 
-/** Starts it in full depth; undefined when nothing needs it, it is not installed, or PGHOST names another one. */
+/**
+ * Starts the server in full depth. Returns undefined when it is not needed or not installed, or PGHOST names another
+ * server.
+ */
 export async function startOwnPostgresql(env: NodeJS.ProcessEnv = process.env): Promise<OwnPostgresql | undefined> {
   const program = pathOf('postgres');
   if (depthOfRun(env) !== 'full' || program === undefined || env['PGHOST'] !== undefined) return undefined;
   const dir = mkdtempSync(join(tmpdir(), 'service-router-postgresql-'));
-  // The server runs as another user when this process is root's.
+  // The server runs as another user when this process runs as root.
   chmodSync(dir, 0o711);
   const server = await startPostgresql({ bin: dirname(program), dir });
   const { hostname, port } = new URL(server.database.url.replace('jdbc:', ''));

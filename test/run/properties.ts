@@ -7,8 +7,8 @@ import { seedOfRun } from './seed.ts';
 fc.configureGlobal({ seed: Number(seedOfRun()), numRuns: byDepth(100, 1_000) });
 
 /**
- * A text of any code points, lone surrogates included. The unit `binary` of fast-check means the same, and makes a table
- * of all 1.1 million of them for each arbitrary: a second of a processor.
+ * Returns texts of any code points, including lone surrogates. The unit `binary` of fast-check is equivalent, but
+ * creates a table of all 1.1 million code points for each arbitrary, which takes a second of CPU time.
  */
 export function anyText(constraints: fc.StringSharedConstraints = {}): fc.Arbitrary<string> {
   return fc.string({ ...constraints, unit: codePoint });
@@ -16,7 +16,8 @@ export function anyText(constraints: fc.StringSharedConstraints = {}): fc.Arbitr
 
 const codePoint = fc.integer({ min: 0, max: 0x10_ffff }).map(
   (code) => String.fromCodePoint(code),
-  // fast-check looks by this whether a text that breaks programs, such as `__proto__`, is one of these.
+  // fast-check uses this function to check whether texts that often break programs, such as `__proto__`, belong to the
+  // arbitrary.
   (text) => {
     const code = typeof text === 'string' ? text.codePointAt(0) : undefined;
     if (code === undefined || String.fromCodePoint(code) !== text) throw new Error('not one code point');

@@ -1,6 +1,6 @@
-// What a run of tests came to, as data: written by the reporter of vitest, read by the runner.
+// The result of a test run as data: vitest's reporter writes it, and the runner reads it.
 
-/** Tests of a file that did not run, for one reason. */
+/** Tests of a file that did not run for the same reason. */
 export interface NotRun {
   readonly reason: string;
   readonly tests: number;

@@ -1,4 +1,5 @@
-// A reporter of vitest: prints the seed, and ends a run with the table, or writes its record where TEST_RECORD names a file.
+// A reporter for vitest: prints the seed, and at the end of a run prints the table, or writes the record to the file
+// that TEST_RECORD names.
 
 import { writeFileSync } from 'node:fs';
 import type { SerializedError } from 'vitest';
@@ -37,7 +38,7 @@ function toFileRecord(module: TestModule): FileRecord {
   };
 }
 
-/** Returns why a test did not run: what it requires, a failed set-up, its own words, or that it was filtered out. */
+/** Returns why a test did not run: a missing requirement, a failed set-up, a reason of its own, or a filter. */
 function reasonOf(test: TestCase): string {
   const result = test.result();
   if (result.state === 'skipped' && result.note !== undefined) return result.note;

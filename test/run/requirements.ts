@@ -1,4 +1,5 @@
-// What a test needs of this machine or of this run: the one place that looks for programs and says why a test does not run.
+// Requirements of tests on the machine or the run: the only module that searches for programs and says why a test does
+// not run.
 
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, globSync } from 'node:fs';
@@ -8,12 +9,12 @@ import { depthOfRun } from './depth.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Why a test, or every test of a group, does not run. */
+    /** Reason why a test, or every test of a group, does not run. */
     notRun?: string;
   }
 }
 
-/** Programs by name: where each is, or undefined. Debian keeps some out of the PATH. */
+/** Returns the path of each program, or undefined. Debian installs some programs outside of the PATH. */
 const places = {
   'redis-server': () => findProgram('redis-server', ['/usr/bin', '/usr/local/bin']),
   postgres: () => {
@@ -22,7 +23,7 @@ const places = {
       ? findProgram('postgres', folders)
       : undefined;
   },
-  /** The script itself: the one in the PATH changes to the user `rabbitmq`. */
+  /** The script itself, because the one in the PATH changes to the user `rabbitmq`. */
   'rabbitmq-server': () => {
     const folder = process.env['RABBITMQ_PROGRAMS'] ?? '/usr/lib/rabbitmq/bin';
     return [join(folder, 'rabbitmq-server')].find(existsSync);
@@ -47,7 +48,7 @@ const placed = (program: keyof typeof places, what: string) => () =>
 const succeeds = (command: string, args: readonly string[], what: string) => () =>
   spawnSync(command, args, { timeout: 30_000 }).status === 0 ? undefined : `needs ${what}`;
 
-/** Each returns why it is not met, undefined when it is. */
+/** Each requirement returns why it is not met; undefined when it is met. */
 const requirements = {
   full: () => (depthOfRun() === 'full' ? undefined : 'runs in full depth: npm run test:full'),
   redis: placed('redis-server', 'redis-server (apt-get install redis-server)'),
@@ -82,7 +83,7 @@ const requirements = {
 export type Requirement = keyof typeof requirements;
 
 /**
- * Returns options for `describe` and `it` that skip what cannot run, with the reason for the table at the end.
+ * Returns options for `describe` and `it` that skip tests that cannot run, with a reason for the table at the end.
  * @throws Error when `TEST_REQUIRE` names a requirement (comma-separated) that is not met
  */
 export function requires(...names: readonly Requirement[]): TestOptions {
@@ -101,7 +102,10 @@ export function whyNot(names: readonly Requirement[]): string {
   return reasons.join('; ');
 }
 
-/** Returns options that skip with this reason, or nothing when it is empty: for what only one file needs. */
+/**
+ * Returns options that skip tests for this reason, or empty options when it is empty; for requirements of only one
+ * file.
+ */
 export function notRunBecause(reason: string): TestOptions {
   return reason === '' ? {} : { skip: true, meta: { notRun: reason } };
 }

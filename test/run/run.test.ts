@@ -1,4 +1,4 @@
-// The parts of a run: seed, depth, requirements, the table at its end.
+// Tests of the parts of a run: seed, depth, requirements, and the table at its end.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { byDepth, depthOfRun } from './depth.ts';
@@ -17,7 +17,7 @@ describe('the seed of a run', () => {
     expect(() => seedOfRun({ TEST_SEED: 'x' })).toThrow('not a seed: x');
   });
 
-  it('makes the same choices again, those of fast-check included', () => {
+  it('repeats the same choices, including those of fast-check', () => {
     const choices = () => Array.from({ length: 5 }, randomOfRun().next);
     expect(choices()).toEqual(choices());
     expect(fc.readConfigureGlobal().seed).toBe(Number(seedOfRun()));

@@ -1,8 +1,10 @@
-// The seed of a run: every random choice of a test follows from it.
+// The seed of a run, which determines every random choice of a test.
 
 import { type SeededRandom, seededRandom } from '../stack/seeded-random.ts';
 
-/** Returns the seed in decimal digits: `TEST_SEED`, else a new one, which is set for this process and its children. */
+/**
+ * Returns the seed in decimal digits: `TEST_SEED`, otherwise a new one, which is set for this process and its children.
+ */
 export function seedOfRun(env: NodeJS.ProcessEnv = process.env): string {
   const seed = String(seededRandom(env['TEST_SEED']).seed);
   env['TEST_SEED'] = seed;

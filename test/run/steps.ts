@@ -1,4 +1,4 @@
-// The steps of a run as child processes that share the machine's cores, and what each came to.
+// Runs the steps of a run as child processes that share the machine's cores, and returns their results.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { compileCache } from '../stack/compile-cache.ts';
 
 export interface Step {
   readonly title: string;
-  /** Script for this Node, and its arguments. */
+  /** Script to run with this Node, and its arguments. */
   readonly command: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -19,7 +19,10 @@ export interface EndedStep {
   readonly seconds: number;
 }
 
-/** Runs a step below `dir` and prints its output line by line, as lines of several steps mix. Never rejects. */
+/**
+ * Runs a step below `dir` and prints its output line by line, because the output of several steps is interleaved. Never
+ * rejects.
+ */
 export async function runStep({ title, command, env = {} }: Step, dir: string): Promise<EndedStep> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...command], {

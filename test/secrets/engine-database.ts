@@ -7,13 +7,16 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 
 export interface EngineStore {
-  /** The content of each table, as text. */
+  /** Returns the content of each table as text. */
   tables(): Promise<Map<string, string>>;
-  /** Files by name: free pages and the write-ahead log still hold what was deleted. None when they are elsewhere. */
+  /**
+   * Returns the database files by name, whose free pages and write-ahead log still contain deleted data; empty when
+   * they are elsewhere.
+   */
   files(): Map<string, Buffer>;
 }
 
-/** The embedded engine's database. @param stateDir of the engine */
+/** Opens the embedded engine's database. @param stateDir state directory of the engine */
 export function sqliteStore(stateDir: string): EngineStore {
   const path = join(stateDir, 'engine', 'conductor.db');
   return {
@@ -43,7 +46,7 @@ function textOf(database: DatabaseSync, table: string): string {
   return lines.join('\n');
 }
 
-/** A PostgreSQL database, read with psql. @param url `postgresql://…` */
+/** Opens a PostgreSQL database, which is read with psql. @param url `postgresql://…` */
 export function postgresStore(url: string): EngineStore {
   const query = async (sql: string) => {
     const args = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align', `--dbname=${url}`, `--command=${sql}`];

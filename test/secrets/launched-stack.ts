@@ -12,7 +12,10 @@ import { compileCache } from '../stack/compile-cache.ts';
 
 const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
 
-/** @param env besides the ports, which are free ones; without CONDUCTOR_URL it starts an engine of its own */
+/**
+ * Starts the stack on free ports. @param env further environment variables; without CONDUCTOR_URL, the stack starts its
+ *   own engine
+ */
 export async function launchStack(env: Record<string, string>) {
   await stopIdleWorkers();
   const { PATH, HOME, JAVA_HOME } = process.env;
@@ -59,22 +62,22 @@ export async function launchStack(env: Record<string, string>) {
     operationsUrl: addressOf('operations'),
     backEndsUrl: addressOf('back ends'),
     stateDir,
-    /** Everything written so far, by who wrote it: the launcher and each log file. */
+    /** Returns the output so far by source: the launcher and each log file. */
     written() {
       const logs = join(stateDir, 'logs');
       const files = readdirSync(logs).map((name) => [name, readFileSync(join(logs, name), 'utf8')] as const);
       return new Map([['the launcher', withoutSummary(printed)], ...files]);
     },
-    /** SIGTERM; resolves with its exit code. */
+    /** Sends SIGTERM; resolves with the exit code. */
     end,
-    /** Ends it and removes its state directory. */
+    /** Stops the stack and removes its state directory. */
     stop,
   };
 }
 
 export type LaunchedStack = Awaited<ReturnType<typeof launchStack>>;
 
-/** The public secrets of the dev clients are shown once, on purpose. */
+/** Removes the summary, which shows the public secrets of the dev clients on purpose. */
 function withoutSummary(printed: string): string {
   return printed.replace(/^Get a token, then use it:[\s\S]*?\n\n/m, '').replace(/^Clients \(id[\s\S]*?\n\n/m, '');
 }

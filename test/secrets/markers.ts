@@ -1,4 +1,5 @@
-// Words that occur nowhere else, to be found again wherever they have gone: credentials and personal values of one run.
+// Markers: unique words that are used as credentials and personal values of one run, and can be found wherever they end
+// up.
 
 import { randomBytes } from 'node:crypto';
 
@@ -8,11 +9,11 @@ export function createMarkers() {
   const people = `psn${run}`;
   const needles = [credentials, people].flatMap((prefix) => [Buffer.from(prefix), ...base64Forms(prefix)]);
   return {
-    /** A random credential. @param use its purpose; letters and digits */
+    /** Returns a random credential. @param use its purpose; letters and digits */
     credential: (use: string) => `${credentials}${use}`,
-    /** A random value that identifies a person. */
+    /** Returns a random value that identifies a person. */
     personal: (use: string) => `${people}${use}`,
-    /** Every marker that occurs in a text or in bytes, as it is or as base64. */
+    /** Returns every marker in a text or in bytes, as plain text or as base64. */
     findIn(content: string | Buffer) {
       const bytes = typeof content === 'string' ? Buffer.from(content) : content;
       return [...new Set(needles.flatMap((needle) => occurrences(bytes, needle)))].sort();
@@ -22,7 +23,9 @@ export function createMarkers() {
 
 export type Markers = ReturnType<typeof createMarkers>;
 
-/** What base64 makes of a word wherever it begins: the characters that do not depend on its neighbours. */
+/**
+ * Returns the base64 forms of a word for each possible offset, without the characters that depend on its neighbours.
+ */
 function base64Forms(word: string): Buffer[] {
   return [0, 1, 2].map((offset) => {
     const encoded = Buffer.from(`${' '.repeat(offset)}${word}`)
@@ -32,7 +35,7 @@ function base64Forms(word: string): Buffer[] {
   });
 }
 
-/** The words that begin with `needle`; of base64, the characters that follow it. */
+/** Returns the words that begin with `needle`, or the base64 text that begins with it. */
 function occurrences(bytes: Buffer, needle: Buffer): string[] {
   const found = new Set<string>();
   for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at + 1)) {

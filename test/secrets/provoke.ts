@@ -1,4 +1,5 @@
-// Requests of every kind with marked credentials and people in them: good ones, refused ones and such as end in errors.
+// Requests of every kind with marked credentials and personal values: successful ones, refused ones, and ones that
+// cause errors.
 
 import { encode } from '../plugins/oauth2/forge.ts';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
@@ -14,7 +15,10 @@ export interface Exchange {
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const json = { 'content-type': 'application/json' };
 
-/** Everything that is refused before an execution exists. @param token a valid one, never to be seen again */
+/**
+ * Sends every kind of request that is refused before an execution exists.
+ * @param token a valid token, which must not leak
+ */
 export async function provokeRefusals(url: string, token: string, markers: Markers): Promise<Exchange[]> {
   const { credential, personal } = markers;
   const path = `/movies/${personal('title')}`;
@@ -100,7 +104,7 @@ const grant = (client: string, secret: string): CallOptions => ({
   body: `grant_type=client_credentials&client_id=${client}&client_secret=${secret}`,
 });
 
-/** Requests that no HTTP client would send. */
+/** Sends a request that no HTTP client would send. */
 async function rawCall(url: string, request: string): Promise<Exchange['answer']> {
   const { status, headers, body: text } = await sendRaw(url, request);
   return { status, headers, text };

@@ -1,4 +1,4 @@
-// A TCP proxy between two of our programs that can be cut, frozen and repaired: real sockets that really break.
+// A TCP proxy between two programs that can be cut, frozen and repaired, so that real sockets break.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -8,7 +8,7 @@ interface Connection {
   readonly upstream: Socket;
 }
 
-/** Listens on a free port and passes everything to `target` (an http or redis URL). */
+/** Starts a proxy on a free port that forwards everything to `target` (an http or redis URL). */
 export async function startBreakableProxy(target: string) {
   const { protocol, hostname, port } = new URL(target);
   const connections = new Set<Connection>();
@@ -60,15 +60,15 @@ export async function startBreakableProxy(target: string) {
     url: `${protocol}//127.0.0.1:${ownPort}`,
     /** Resets every connection and refuses new ones. */
     cut: close,
-    /** Keeps connections open and lets nothing through. */
+    /** Keeps connections open and forwards nothing. */
     freeze: () => set(false, false),
-    /** Keeps connections open and lets only what clients send through. */
+    /** Keeps connections open and forwards only what clients send. */
     freezeAnswers: () => set(true, false),
     /** Ends a freeze and forwards the delayed bytes. */
     thaw: () => set(true, true),
     /**
-     * One end of every connection of now goes, and the other is not told: no FIN and no RST, as when a machine or a
-     * firewall forgets them. What the other end still sends is swallowed. New connections work.
+     * Closes one end of every current connection without telling the other: no FIN and no RST, as when a machine or a
+     * firewall forgets the connections. Data that the other end still sends is discarded. New connections work.
      */
     loseEnd(end: 'client' | 'upstream') {
       for (const connection of connections) {
@@ -81,11 +81,11 @@ export async function startBreakableProxy(target: string) {
         lost.destroy();
       }
     },
-    /** Connections whose other end has not been closed yet. */
+    /** Number of connections whose other end has not been closed yet. */
     get halfOpen() {
       return orphans.size;
     },
-    /** Everything works again; earlier connections are reset. */
+    /** Makes everything work again and resets earlier connections. */
     async repair() {
       resetAll();
       set(true, true);
@@ -100,15 +100,15 @@ export async function startBreakableProxy(target: string) {
 export type BreakableProxy = Awaited<ReturnType<typeof startBreakableProxy>>;
 
 /**
- * Node 24 leaves a socket open for ever, and spins at its exit, when it is reset while its end is under way. What
- * still has something to write is closed instead.
+ * Node 24 leaves a socket open forever, and spins at its exit, when the socket is reset while it is ending. A socket
+ * with unwritten data is therefore closed instead.
  */
 function reset(socket: Socket): void {
   if (socket.writableEnded || socket.writableLength > 0) socket.destroy();
   else socket.resetAndDestroy();
 }
 
-/** Lets bytes through from one socket to the other, or holds them back. */
+/** Forwards bytes from one socket to the other, or holds them back. */
 function setFlow(from: Socket, to: Socket, flow: boolean): void {
   from.unpipe(to);
   if (flow) from.pipe(to);

@@ -1,4 +1,4 @@
-// An API client: gets a token as the seed's callers do and calls the router with it.
+// An API client that gets a token as the seed's callers do and calls the router with it.
 
 import { Agent } from 'undici';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
@@ -6,7 +6,7 @@ import { type AnswerChecker, createAnswerChecker, type ReceivedAnswer } from './
 
 export interface RouterAnswer extends ReceivedAnswer {
   text: string;
-  /** The body parsed as JSON; throws when it is none. */
+  /** Returns the body parsed as JSON; throws when it is not JSON. */
   json<T = Record<string, unknown>>(): T;
 }
 
@@ -16,8 +16,8 @@ export interface CallOptions {
   body?: string | Buffer;
   signal?: AbortSignal;
   /**
-   * Why the router's OpenAPI document need not describe the response, for the few tests that make a back end or the engine
-   * answer what nobody could describe.
+   * Why the router's OpenAPI document need not describe the response, for the few tests in which a back end or the
+   * engine sends a response that no document could describe.
    */
   undescribed?: string;
 }
@@ -29,10 +29,10 @@ const secrets: Record<string, string> = {
   ops: 'ops-secret',
 };
 
-/** Connections are not reused: a restarted router must not be met on a dead socket. */
+/** Connections are not reused, because they would be dead after a restart of the router. */
 const agent = new Agent({ pipelining: 0, connections: 200 });
 
-/** An access token of a client, through the router's own token path. */
+/** Returns an access token of a client, from the router's own token path. */
 export async function tokenOf(url: string, client = 'demo', secret = secrets[client]): Promise<string> {
   const answer = await call(`${url}/token/v1/token`, {
     method: 'POST',
@@ -45,7 +45,7 @@ export async function tokenOf(url: string, client = 'demo', secret = secrets[cli
 
 const checkers = new Map<string, AnswerChecker>();
 
-/** From now on every response from this address must be one that the OpenAPI document of the router there describes. */
+/** From now on, `call` throws for responses from this router that its OpenAPI document does not describe. */
 export async function checkAnswersOf(url: string): Promise<AnswerChecker> {
   const answer = await call(`${url}/openapi.json`);
   const checker = createAnswerChecker(answer.json<OpenApiDocument & Record<string, unknown>>());
@@ -59,14 +59,14 @@ export function describeNothingOf(url: string): void {
 }
 
 /**
- * One call, any response.
- * @throws Error when it comes from a router (see {@link checkAnswersOf}) whose OpenAPI document does not describe it
+ * Sends a request and returns the response, whatever its status.
+ * @throws Error when the router's OpenAPI document does not describe the response (see {@link checkAnswersOf})
  */
 export async function call(
   target: string,
   { method = 'GET', headers = {}, body, signal, undescribed }: CallOptions = {},
 ): Promise<RouterAnswer> {
-  // Origin and path apart: a URL object would normalise what the test wrote.
+  // Origin and path are split by hand, because a URL object would normalise the path.
   const slash = target.indexOf('/', target.indexOf('//') + 2);
   const origin = slash === -1 ? target : target.slice(0, slash);
   const path = slash === -1 ? '/' : target.slice(slash);
@@ -89,7 +89,7 @@ export async function call(
   );
 }
 
-/** A caller with a token. */
+/** Sends requests with a token. */
 export type Caller = (path: string, options?: CallOptions) => Promise<RouterAnswer>;
 
 export async function callerFor(url: string, client = 'demo'): Promise<Caller> {

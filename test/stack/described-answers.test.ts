@@ -1,4 +1,5 @@
-// The checker of responses finds what a document does not describe: without this, a contract test could not fail.
+// Tests of the checker of responses: it finds everything that a document does not describe. Otherwise, contract tests
+// could not fail.
 
 import { expect, it } from 'vitest';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';

@@ -8,7 +8,7 @@ import { templatePattern } from '#lib/openapi/templates.ts';
 /** The request. */
 export interface Asked {
   readonly method: string;
-  /** The request target as it was sent. */
+  /** The request target as sent. */
   readonly path: string;
 }
 
@@ -20,9 +20,9 @@ export interface ReceivedAnswer {
 }
 
 export interface AnswerChecker {
-  /** Everything about the response that the document does not say, one line each. */
+  /** Returns one line for each property of the response that the document does not describe. */
   check(asked: Asked, answer: ReceivedAnswer): string[];
-  /** The operation that a request belongs to; undefined for none. */
+  /** Returns the operation of a request; undefined when there is none. */
   operationOf(asked: Asked): { template: string; operation: Operation } | undefined;
 }
 
@@ -32,7 +32,7 @@ interface Route {
   readonly operations: Readonly<Record<string, Operation>>;
 }
 
-/** A checker for the responses of one router. */
+/** Creates a checker for the responses of one router. */
 export function createAnswerChecker(document: OpenApiDocument): AnswerChecker {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema(document, 'document');
@@ -81,7 +81,10 @@ export function createAnswerChecker(document: OpenApiDocument): AnswerChecker {
   };
 }
 
-/** Templates with fewer parameters, and above all without one that takes slashes, come first. */
+/**
+ * Returns a sort key: templates with fewer parameters come first, and those with a parameter that matches slashes come
+ * last.
+ */
 function vaguenessOf(template: string): number {
   const parameters = template.match(/\{\w+\}/g) ?? [];
   return (template.endsWith('{path}') ? 1_000 : 0) + parameters.length - template.split('/').length / 100;
@@ -93,7 +96,7 @@ interface PlainHeader {
   schema: { pattern?: string; const?: string };
 }
 
-/** Fields that the router puts into answers in its own name, in lower case: where they stand they must be described. */
+/** Header fields that the router itself adds, in lower case; the document must describe them wherever they occur. */
 const ownFields = [
   'idempotency-replayed',
   'ratelimit',
@@ -148,7 +151,7 @@ function checkBody({ response, pointer, answer, isHead, validatorAt }: BodyCheck
   return (validate.errors ?? []).map(({ instancePath, message = '' }) => `body${instancePath}: ${message}`);
 }
 
-/** What is no JSON is described by no schema but that of a text. */
+/** Returns the parsed body. A body that is not JSON is a string. */
 function parseBody({ bytes, headers }: ReceivedAnswer): unknown {
   const decode = { br: brotliDecompressSync, gzip: gunzipSync }[String(headers['content-encoding'])];
   const text = (decode === undefined ? bytes : decode(bytes)).toString('utf8');
@@ -159,7 +162,7 @@ function parseBody({ bytes, headers }: ReceivedAnswer): unknown {
   }
 }
 
-/** A JSON pointer (RFC 6901) that can stand in a URI fragment. */
+/** Returns a JSON pointer (RFC 6901) for a URI fragment. */
 function pointerOf(...names: readonly string[]): string {
   return names.map((name) => `/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
 }

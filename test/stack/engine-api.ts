@@ -1,4 +1,4 @@
-// The engine's HTTP API as tests call it, and an execution with the fields that they read.
+// A client of the engine's HTTP API for tests, and an execution with the fields that they read.
 
 import { call, type RouterAnswer } from './client.ts';
 
@@ -13,7 +13,7 @@ export interface EngineTask {
   readonly outputData: Record<string, unknown>;
 }
 
-/** An execution; tasks are there when the call asks for them. */
+/** An execution; it has tasks when the call requests them. */
 export interface EngineExecution {
   readonly workflowId: string;
   readonly workflowVersion: number;
@@ -28,15 +28,15 @@ export interface EngineExecution {
 }
 
 export interface EngineApi {
-  /** A GET of a path below `/api`; returns the body. @throws Error for any status other than 2xx */
+  /** Sends a GET to a path below `/api` and returns the body. @throws Error for any status other than 2xx */
   get<T>(path: string): Promise<T>;
-  /** Any other call; `body` is sent as JSON. @throws Error for any status other than 2xx */
+  /** Sends any other call; `body` is sent as JSON. @throws Error for any status other than 2xx */
   send(method: string, path: string, body?: unknown): Promise<RouterAnswer>;
-  /** An execution with its tasks. */
+  /** Returns an execution with its tasks. */
   execution(id: string): Promise<EngineExecution>;
 }
 
-/** @param url of the engine */
+/** Creates a client. @param url URL of the engine */
 export function engineApi(url: string): EngineApi {
   const send: EngineApi['send'] = async (method, path, body) => {
     const json = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };

@@ -7,12 +7,12 @@ import { listenOnLoopback } from '../../dev/loopback-server.ts';
 
 export interface HttpRecorder {
   readonly url: string;
-  /** Bodies are decoded. */
+  /** The received requests, with decoded bodies. */
   readonly requests: readonly { path: string; headers: Readonly<Record<string, unknown>>; body: string }[];
   close(): Promise<void>;
 }
 
-/** @param status of every response; `never` leaves all requests open */
+/** Starts the server. @param status status of every response; `never` leaves all requests open */
 export async function startHttpRecorder(status: number | 'never' = 200): Promise<HttpRecorder> {
   const requests: HttpRecorder['requests'][number][] = [];
   const server = createServer(async (request, response) => {

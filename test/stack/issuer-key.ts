@@ -8,7 +8,7 @@ import { call } from './client.ts';
 
 export const keyFileOf = (stateDir: string) => join(stateDir, 'identity-provider', 'jwks.json');
 
-/** The key that signs now, under the `kid` it is published with. */
+/** Returns the current signing key with its published `kid`. */
 export async function issuerKey({ issuer, stateDir }: { issuer: string; stateDir: string }): Promise<SigningKey> {
   const { keys } = JSON.parse(readFileSync(keyFileOf(stateDir), 'utf8')) as { keys: (JsonWebKey & { alg: string })[] };
   const first = keys[0];

@@ -1,11 +1,11 @@
-// The metrics of a router as an operator's Prometheus reads them.
+// Reads the metrics of a router as an operator's Prometheus does.
 
 import { call } from './client.ts';
 
-/** By name with labels, such as `router_config_reloads_total{result="applied"}`. */
+/** Values by name with labels, such as `router_config_reloads_total{result="applied"}`. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** @throws Error when a series is there twice */
+/** Returns all series. @throws Error when a series occurs twice */
 export async function readCounts(operationsUrl: string): Promise<Counts> {
   const { text } = await call(`${operationsUrl}/metrics`);
   const counts: Record<string, number> = {};
@@ -18,7 +18,7 @@ export async function readCounts(operationsUrl: string): Promise<Counts> {
   return counts;
 }
 
-/** One series of it. @param series its name with labels @throws Error when there is none of that name */
+/** Returns one series. @param series its name with labels @throws Error when there is no such series */
 export async function readCount(operationsUrl: string, series: string): Promise<number> {
   const count = (await readCounts(operationsUrl))[series];
   if (count === undefined) throw new Error(`the router has no series ${series}`);

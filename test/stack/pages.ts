@@ -1,4 +1,4 @@
-// Pages in a real browser: opened, with what the browser complains of; measured, and photographed on request.
+// Opens pages in a real browser, collects the browser's complaints, measures pages, and takes screenshots on request.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
     page,
     /** Console errors and warnings, exceptions, violations of the content security policy. */
     complaints,
-    /** Addresses that the page asked for. */
+    /** Addresses that the page requested. */
     requests,
     close: () => context.close(),
   };
@@ -37,13 +37,13 @@ export async function shoot(page: Page, name: string): Promise<void> {
   writeFileSync(join(directory, `${name}.png`), await page.screenshot({ fullPage: true }));
 }
 
-/** By how many pixels the content is wider than the window. */
+/** Returns by how many pixels the content is wider than the window. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - window.innerWidth') as Promise<number>;
 }
 
 /**
- * The texts of a page that stand off their background by less than WCAG 2 asks for (4.5 to 1), with their contrast. Texts in
+ * Returns the texts of a page whose contrast is below the WCAG 2 minimum (4.5 to 1), with their contrast. Texts in
  * drawings are compared with the background of the page.
  */
 export function faintTexts(page: Page): Promise<string[]> {

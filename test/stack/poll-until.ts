@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Asks until `probe` returns something other than undefined, false or null.
+ * Calls `probe` until it returns something other than undefined, false or null.
  * @param label completes the sentence "timed out waiting for …"
  */
 export async function pollUntil<T>(

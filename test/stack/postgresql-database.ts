@@ -5,19 +5,20 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
 
-/** As psql names them; the usual server of a development machine when nothing is set. */
+/** The variables of psql; by default the usual server of a development machine. */
 const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
 
 export interface Database {
-  /** How the engine reaches it. */
+  /** Address and credentials for the engine. */
   readonly server: DatabaseServer;
-  /** Removes it, with every connection. */
+  /** Removes the database and closes every connection to it. */
   drop(): Promise<void>;
 }
 
 /**
- * @param folder where the server keeps it, on its own machine and owned by its own user; default where it keeps the others
- * @throws Error with psql's own words when there is no server or no psql
+ * Creates a database. @param folder folder for the database on the server's machine, owned by the server's user;
+ *   default: that of the other databases
+ * @throws Error with psql's output when there is no server or no psql
  */
 export async function createDatabase(folder?: string): Promise<Database> {
   const name = `service_router_${randomBytes(4).toString('hex')}`;

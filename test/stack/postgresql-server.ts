@@ -1,4 +1,4 @@
-// A PostgreSQL server of this run's own: a new data directory, loopback only, fsync as in production.
+// A separate PostgreSQL server: a new data directory, loopback only, fsync as in production.
 
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { serverProcess } from './server-process.ts';
 
-/** Starts it with the database `postgres`. */
+/** Starts the server with the database `postgres`. */
 export async function startPostgresql(options: { bin: string; dir: string }) {
   const { bin, dir } = options;
   const data = join(dir, 'postgresql');
@@ -31,14 +31,16 @@ export async function startPostgresql(options: { bin: string; dir: string }) {
   return { process: server, database: { url, username: 'postgres', password: '' } };
 }
 
-/** PostgreSQL refuses to run as root; as root it runs as the user that its package made. */
+/**
+ * Returns the user for the server. PostgreSQL refuses to run as root, so root uses the user that its package created.
+ */
 function ownerOfServer(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** False while it still recovers, which it answers with an error. */
+/** Returns false while the server does not respond or is still recovering, when it responds with an error. */
 async function acceptsConnections(port: number): Promise<boolean> {
   const sql = postgres({ host: '127.0.0.1', port, username: 'postgres', max: 1, connect_timeout: 1 });
   return sql`SELECT 1`

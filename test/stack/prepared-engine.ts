@@ -1,7 +1,7 @@
-// An engine that starts on a copy of a database in which everything is registered.
+// Starts an engine on a copy of a database in which all definitions are registered.
 //
-// The copy is kept between runs, by what was registered. An engine that finds its event handlers at its start listens to
-// their queues at once, not within a minute.
+// The database is kept between runs, by the definitions in it. An engine that finds event handlers at its start listens
+// to their queues at once instead of within a minute.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ const registered = [
   'lib/conductor/**/*.{ts,properties}',
 ];
 
-/** Starts an engine on SQLite with the definitions registered. @throws Error with what `register` wrote */
+/** Starts an engine on SQLite with registered definitions. @throws Error with the output of `register` */
 export async function startPreparedEngine(options: EngineOptions): Promise<RunningEngine> {
   const isGiven = process.env['CONDUCTOR_URL'] !== undefined;
   const isPrepared = !isGiven && (await prepare(options.port));
@@ -40,7 +40,10 @@ export async function startPreparedEngine(options: EngineOptions): Promise<Runni
   return engine;
 }
 
-/** Makes the copy where there is none, by an engine that ends; false when that engine keeps no file that can be copied. */
+/**
+ * Creates the database if there is none, with a temporary engine. Returns false when that engine keeps no file that can
+ * be copied.
+ */
 async function prepare(port: number): Promise<boolean> {
   const copy = join(preparedFolder(), 'conductor.db');
   if (existsSync(copy)) return true;
@@ -60,13 +63,13 @@ async function prepare(port: number): Promise<boolean> {
   }
 }
 
-/** Registers the definitions at an engine. @throws Error with what the command wrote */
+/** Registers the definitions with an engine. @throws Error with the output of the command */
 export async function register(url: string, env: Record<string, string> = {}): Promise<void> {
   const command = ['cli/main.ts', 'register', '--engine', url];
   await promisify(execFile)(process.execPath, command, { cwd: rootDir, env: { ...process.env, ...env } });
 }
 
-/** Returns the folder of the copy for these definitions and this release of the engine; the copy is `conductor.db`. */
+/** Returns the folder of `conductor.db` for the current definitions and release of the engine. */
 export function preparedFolder(): string {
   const digest = createHash('sha256').update(engineRelease.version);
   for (const file of globSync(registered, { cwd: rootDir }).toSorted())
@@ -74,7 +77,10 @@ export function preparedFolder(): string {
   return join(rootDir, 'node_modules/.cache/engine', digest.digest('hex'));
 }
 
-/** Writes a copy without what the engine still had in its log. It gets its name last: a copy with its name is complete. */
+/**
+ * Writes a single-file copy that includes the write-ahead log. It gets its name last, so that a copy with this name is
+ * complete.
+ */
 function keepCopy(database: string, copy: string): void {
   const draft = `${copy}.draft`;
   rmSync(draft, { force: true });

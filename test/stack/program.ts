@@ -19,25 +19,25 @@ export class ProgramFailed extends Error {
   }
 }
 
-/** Those that this process has started and that have not ended. */
+/** Programs that this process has started and that have not ended. */
 const running = new Set<Program>();
 
-/** Kills every program that this process has started, but for these: a failed test may have left some. */
+/** Kills every program that this process has started except these; a failed test may have left some. */
 export async function killProgramsExcept(kept: readonly Program[]): Promise<void> {
   await Promise.all([...running].filter((program) => !kept.includes(program)).map((program) => program.kill()));
 }
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Variables of this machine that must not leak into a program under test. */
+/** Returns the environment of a program under test, into which no other variable of this machine may leak. */
 function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, JAVA_HOME } = process.env;
   return { PATH, HOME, ...compileCache, ...nodeEnvironment, ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }), ...env };
 }
 
 /**
- * Starts `entry` (a path below the root) with nothing in its environment but `env`.
- * @throws ProgramFailed when it ends before it is ready
+ * Starts `entry` (a path below the root) with only `env` and a few variables of this machine in its environment.
+ * @throws ProgramFailed when the program ends before it is ready
  */
 export async function startProgram(entry: string, env: Record<string, string> = {}, cwd = rootDir) {
   const child = fork(resolve(rootDir, entry), [], {
@@ -61,19 +61,19 @@ export async function startProgram(entry: string, env: Record<string, string> = 
     process: child,
     /** The addresses that the program reported when it was ready. */
     ready,
-    /** Everything it wrote so far, or since {@link Program.forgetOutput}. */
+    /** Returns the output so far, or since {@link Program.forgetOutput}. */
     output: () => output,
-    /** Forgets what it wrote: the next suite that uses it reads only what concerns it. */
+    /** Forgets the output, so that the next suite that uses the program reads only its own. */
     forgetOutput() {
       output = '';
     },
     isAlive,
-    /** SIGTERM, and its exit code once it has gone. */
+    /** Sends SIGTERM and returns the exit code. */
     async stop() {
       if (isAlive()) child.kill('SIGTERM');
       return exited;
     },
-    /** Ends it without a chance to clean up. */
+    /** Kills the program without a chance to clean up. */
     async kill() {
       if (isAlive()) child.kill('SIGKILL');
       await exited;

@@ -1,5 +1,6 @@
-// An HTTP proxy between two of our programs that writes down every request. It can answer in the other's place, and hold
-// one request: before the other side has seen it, or after the other side has done it and before we hear of it.
+// An HTTP proxy between two programs that records every request. It can respond in place of the server, and hold one
+// request: before the server receives it, or after the server has responded but before the client receives the
+// response.
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -7,13 +8,13 @@ import { listenOnLoopback } from '../../dev/loopback-server.ts';
 
 export interface RecordedRequest {
   readonly method: string;
-  /** The request target as it came, byte for byte. */
+  /** The request target as received, byte for byte. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** A response in the other's place. */
+/** A response in place of the server's. */
 export interface StandInAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,8 +29,8 @@ interface Gate {
 }
 
 /**
- * Listens on a free port and passes every request on, path and headers as they are.
- * @param targets http URLs, used round-robin: several are served as by a load balancer without affinity
+ * Starts a proxy on a free port that forwards every request with unchanged path and headers.
+ * @param targets http URLs, used round-robin, like a load balancer without affinity
  */
 export async function startRecordingProxy(...targets: readonly string[]) {
   let turn = 0;
@@ -52,7 +53,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
       return;
     }
     await pass(gate, 'before');
-    // Its client may be gone: what was held goes nowhere then, as on a cut connection.
+    // If the client has disconnected, the held request is dropped, as on a cut connection.
     if (response.destroyed) return;
     const { hostname, port, host } = new URL(targets[turn++ % targets.length] as string);
     const outgoing = httpRequest({ hostname, port, method, path: url, headers: { ...headers, host } });
@@ -65,7 +66,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
     response.on('close', () => outgoing.destroy());
     outgoing.end(body);
   });
-  // A tunnel would show as a request, too.
+  // Upgrades and tunnels are recorded as requests, too.
   for (const event of ['upgrade', 'connect'] as const) {
     server.on(event, (incoming: IncomingMessage, socket) => {
       const { method = '', url = '', headers } = incoming;
@@ -79,7 +80,10 @@ export async function startRecordingProxy(...targets: readonly string[]) {
     requests: [] as RecordedRequest[],
     /** When set, every request gets this response and is not forwarded. */
     answer: undefined as StandInAnswer | undefined,
-    /** Holds the first request for which this is true (`POST /api/metadata/workflow` …); resolves once it is held. */
+    /**
+     * Holds the first request for which `chosen` returns true (`POST /api/metadata/workflow` …); resolves when it is
+     * held.
+     */
     hold(chosen: Gate['chosen'], when: Gate['when']) {
       armed = { chosen, when, reached: Promise.withResolvers(), open: Promise.withResolvers() };
       return armed.reached.promise;

@@ -1,4 +1,4 @@
-// A Redis server of a test's own, which it may stop, continue, kill and start again.
+// A Redis server for one test, which may suspend, continue, kill and restart it.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,20 +9,23 @@ import { redisArguments, redisUrlOf } from '../../dev/engine/redis-server.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { serverProcess } from './server-process.ts';
 
-/** Copied for each command: `createClient` makes a class of all commands, 30 ms, when the options are not those of its last call. */
+/**
+ * A client that is duplicated for each command: `createClient` with other options than in its last call creates a class
+ * of all commands, which takes 30 ms.
+ */
 const template = createClient({ socket: { connectTimeout: 1_000, reconnectStrategy: false } });
 
-/** When Redis syncs its append-only file: `always` before it acknowledges a write, else once a second. */
+/** When Redis syncs its append-only file: `always` before it acknowledges a write, otherwise once a second. */
 export type AppendFsync = 'everysec' | 'always';
 
 export interface RedisServerOptions {
-  /** Folder of its data; it is removed with the server. Default: a new one. */
+  /** Folder of the data, which is removed with the server. Default: a new one. */
   readonly dir?: string;
   /** Default `everysec`, as in production: a killed server may lose the last two seconds. */
   readonly appendfsync?: AppendFsync | undefined;
 }
 
-/** Starts one on a free port, with an append-only file. @throws Error when the machine has no redis-server */
+/** Starts a server on a free port, with an append-only file. @throws Error when the machine has no redis-server */
 export async function startRedisServer(options: RedisServerOptions = {}) {
   const command = pathOf('redis-server');
   if (command === undefined) throw new Error('redis-server is not installed');
@@ -32,7 +35,7 @@ export async function startRedisServer(options: RedisServerOptions = {}) {
   const url = redisUrlOf(port);
   const send = async (...parts: string[]): Promise<unknown> => {
     const client = template.duplicate({ url });
-    // The call that failed says it as well.
+    // The failed call reports the same error.
     client.on('error', () => undefined);
     await client.connect();
     return client.sendCommand(parts).finally(() => client.destroy());
@@ -53,15 +56,15 @@ export async function startRedisServer(options: RedisServerOptions = {}) {
     url,
     /** Sends one command over a separate connection and returns the reply. */
     command: send,
-    /** Hangs: connections stay open and nothing is answered (SIGSTOP). */
+    /** Suspends the server (SIGSTOP): connections stay open, but it does not respond. */
     hang: () => server.signal('SIGSTOP'),
-    /** Ends a hang (SIGCONT). */
+    /** Resumes the server (SIGCONT). */
     resume: () => server.signal('SIGCONT'),
-    /** SIGKILL; resolves when it has ended. */
+    /** Sends SIGKILL; resolves when the server has ended. */
     kill: () => server.kill(),
-    /** Starts it again on the same port, with its data. */
+    /** Restarts the server on the same port, with its data. */
     restart: () => server.start(),
-    /** How often it was given a command since its start, inside scripts included. */
+    /** Returns how often a command was executed since the start, including within scripts. */
     async calls(name: string) {
       const stats = String(await send('INFO', 'commandstats'));
       return Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);

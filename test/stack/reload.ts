@@ -1,4 +1,4 @@
-// Makes a running router read its configuration again.
+// Makes a running router reload its configuration.
 
 import { readCounts } from './metrics.ts';
 import { pollUntil } from './poll-until.ts';

@@ -1,4 +1,4 @@
-// A seed makes the same numbers again, and they are spread over their range.
+// Tests of seeded random numbers: a seed reproduces the same numbers, and they are spread over their range.
 
 import { expect, it } from 'vitest';
 import { seededRandom } from './seeded-random.ts';

@@ -1,8 +1,11 @@
-// Random numbers that a seed makes again: the moments and choices of a run that breaks things.
+// Random numbers that a seed reproduces, for the times and choices of fault injection runs.
 
 import { randomInt } from 'node:crypto';
 
-/** @param text decimal digits, as a run prints its seed; a new seed when absent. @throws Error for anything else */
+/**
+ * Creates a generator. @param text seed in decimal digits, as a run prints it; a new seed when absent. @throws Error
+ *   for any other text
+ */
 export function seededRandom(text?: string) {
   const seed = text === undefined ? randomInt(2 ** 32) : Number(text);
   if (!Number.isInteger(seed) || seed < 0 || seed >= 2 ** 32) throw new Error(`not a seed: ${text}`);
@@ -16,11 +19,11 @@ export function seededRandom(text?: string) {
   };
   return {
     seed,
-    /** From 0 to below 1. */
+    /** Returns a number from 0 to below 1. */
     next,
-    /** A whole number from 0 to below `count`. */
+    /** Returns a whole number from 0 to below `count`. */
     below: (count: number) => Math.floor(next() * count),
-    /** From `from` to below `to`. */
+    /** Returns a number from `from` to below `to`. */
     between: (from: number, to: number) => from + next() * (to - from),
   };
 }

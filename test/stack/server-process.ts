@@ -9,18 +9,18 @@ export interface ServerProcessOptions {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Gets what it prints, one life after the other. */
+  /** File to which the output of each start is appended. */
   readonly logFile: string;
-  /** Variables besides PATH and LC_ALL. */
+  /** Environment variables in addition to PATH and LC_ALL. */
   readonly env?: Readonly<Record<string, string>>;
-  /** User it runs as; default: this one. */
+  /** User that the server runs as; default: the current one. */
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
   readonly isReady: () => Promise<boolean>;
 }
 
 const startDeadlineMs = 60_000;
 
-/** Describes it; nothing runs before `start`. */
+/** Creates a server process, which does not run before `start`. */
 export function serverProcess(options: ServerProcessOptions) {
   const { name, command, args, logFile, env, owner = {}, isReady } = options;
   let child: ChildProcess | undefined;
@@ -43,10 +43,10 @@ export function serverProcess(options: ServerProcessOptions) {
   };
   return {
     name,
-    /** SIGKILL. */
+    /** Sends SIGKILL; resolves when the server has ended. */
     kill: () => end('SIGKILL'),
     // A server may refuse to start until the children of its killed predecessor have gone.
-    /** Starts it again where it was; resolves when it works. */
+    /** Starts or restarts the server; resolves when it is ready. */
     start: async () =>
       void (await pollUntil(
         `${name} to be ready`,
@@ -58,20 +58,22 @@ export function serverProcess(options: ServerProcessOptions) {
       ).catch((error: Error) => {
         throw new Error(`${error.message}\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
       })),
-    /** Sends SIGSTOP to every process of the server, so that it accepts connections but does not respond, or SIGCONT. */
+    /**
+     * Sends SIGSTOP to every process of the server, so that it accepts connections but does not respond, or SIGCONT.
+     */
     signal(name: 'SIGSTOP' | 'SIGCONT') {
       const pid = child?.pid;
-      // The parent first: it makes no further process while its children are stopped.
+      // The parent first, so that it starts no further process while its children are stopped.
       if (isAlive() && pid !== undefined) for (const each of [pid, ...childrenOf(pid)]) process.kill(each, name);
     },
-    /** SIGINT, and resolves when it has ended. Safe when it does not run. */
+    /** Sends SIGINT; resolves when the server has ended. Safe when it is not running. */
     stop: () => end('SIGINT'),
   };
 }
 
 export type ServerProcess = ReturnType<typeof serverProcess>;
 
-/** Process ids, from /proc: PostgreSQL has a process a connection. */
+/** Returns the process ids of the children, from /proc: PostgreSQL has a process for each connection. */
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -83,7 +85,7 @@ function parentOf(pid: string): number | undefined {
   try {
     return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
   } catch {
-    // It has ended meanwhile.
+    // The process has ended in the meantime.
     return undefined;
   }
 }

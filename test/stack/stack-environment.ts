@@ -1,4 +1,4 @@
-// What the processes of a stack are told by their environment.
+// The environment variables of the processes of a stack.
 
 export const audience = 'urn:service-router';
 
@@ -8,11 +8,11 @@ export interface StackOptions {
   engineUrl: string;
   /** Additional environment variables of the router. */
   router?: Environment | ((below: Below) => Promise<Environment>);
-  /** Variables for the workers. */
+  /** Additional environment variables of the workers. */
   workers?: Environment;
-  /** Variables for the back ends. */
+  /** Additional environment variables of the back ends. */
   backEnds?: Environment;
-  /** Variables for the identity provider. */
+  /** Additional environment variables of the identity provider. */
   identityProvider?: Environment;
   /** Starts a second workers process in this domain. Default `002`; null for none. */
   colocatedDomain?: string | null;
@@ -22,7 +22,7 @@ export interface StackOptions {
   anyAnswer?: boolean;
 }
 
-/** What a stack has before its router starts. */
+/** Addresses that are known before the router starts. */
 export interface Below {
   readonly issuer: string;
   readonly backEndsUrl: string;
@@ -40,7 +40,7 @@ export function environmentsOf(options: StackOptions, stateDir: string) {
     MOVIES_URL: `${backEndsUrl}/movies`,
     MDM_URL: `${backEndsUrl}/mdm`,
   });
-  // Router and workers know the same adaptors, as where they share a property file.
+  // Gives the router the adaptors of the workers, as with a shared property file.
   const adaptors = Object.entries(options.workers ?? {}).filter(([name]) => /^ADAPTOR_\w+_URL$/.test(name));
   const { colocatedDomain = '002', withWorkers = true } = options;
   const colocated = colocatedDomain === null ? [] : [{ WORKERS_DOMAIN: colocatedDomain }];
@@ -51,7 +51,8 @@ export function environmentsOf(options: StackOptions, stateDir: string) {
       ...addresses(below),
       CONDUCTOR_URL: options.engineUrl,
       ...Object.fromEntries(adaptors),
-      // The suites share an engine: a reconciler would also repair what another suite has left behind on purpose.
+      // The suites share an engine: a reconciler would also repair executions that another suite has left behind on
+      // purpose.
       RECONCILER_INTERVALMS: '0',
       ROUTER_PORT: '0',
       OPS_PORT: '0',
@@ -62,7 +63,7 @@ export function environmentsOf(options: StackOptions, stateDir: string) {
       CONDUCTOR_APIURL: `${below.url}/conductor/api`,
       WORKERS_CLIENTID: 'worker',
       WORKERS_CLIENTSECRET: 'worker-secret',
-      // A worker that stops reads its polls to their end: short ones keep the suites quick.
+      // A stopping worker waits for its open polls; short polls keep the suites fast.
       WORKERS_POLLTIMEOUTMS: '1000',
       ...options.workers,
     }),
@@ -71,7 +72,7 @@ export function environmentsOf(options: StackOptions, stateDir: string) {
   };
 }
 
-/** TEST_PAYLOAD_KEY: any suite can be run with encrypted payloads. */
+/** With TEST_PAYLOAD_KEY, any suite can run with encrypted payloads. */
 function payloadKeyOfRun(): Environment {
   const key = process.env['TEST_PAYLOAD_KEY'];
   return key === undefined ? {} : { PAYLOAD_KEY: key };

@@ -1,4 +1,4 @@
-// A process of a stack is used again only when it runs with the same variables.
+// Tests that a process of a stack is reused only when it runs with the same variables.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -10,20 +10,26 @@ export interface Part {
   readonly program: Program;
 }
 
-/** What stacks of this worker have left running, for the next one or until another stack needs the engine. */
+/**
+ * Processes that stacks of this vitest worker have left running, for the next stack or until another stack needs the
+ * engine.
+ */
 const idle: Part[] = [];
 
-/** Leaves the processes of a stack to the next one. */
+/** Leaves the processes of a stack running for the next stack. */
 export function leaveIdle(parts: readonly Part[]): void {
   idle.push(...parts.filter(({ program }) => program.isAlive()));
 }
 
-/** Returns an idle process with the same variables, which is the caller's from now on; else starts one. */
+/** Returns an idle process with the same variables, which then belongs to the caller; otherwise starts a process. */
 export async function provide(entry: string, env: Record<string, string>): Promise<Part> {
   return takeIdle(entry, env) ?? { entry, env, program: await startProgram(entry, env) };
 }
 
-/** As {@link provide}, and ends every other idle process of this entry first: it would take the same port or tasks. */
+/**
+ * Like {@link provide}, but first ends every other idle process of this entry, which would use the same port or take
+ * the same tasks.
+ */
 export async function provideOnly(entry: string, envs: readonly Record<string, string>[]): Promise<Part[]> {
   const kept = envs.map((env) => takeIdle(entry, env));
   await stopIdle(entry);
@@ -37,7 +43,7 @@ export async function stopIdle(...entries: readonly string[]): Promise<void> {
   await Promise.all(stopped.map(stopPart));
 }
 
-/** Kills what a file has left running that is of no use to the next one. */
+/** Kills the processes that a test file has left running, except idle ones that the next file can use. */
 export async function killLeftovers(): Promise<void> {
   await killProgramsExcept(idle.map(({ program }) => program));
 }

@@ -1,4 +1,4 @@
-// A whole stack on an engine that runs already: identity provider, back ends, router and workers as real processes.
+// A whole stack on a running engine: identity provider, back ends, router and workers as real processes.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const entries = {
   workers: 'workers/main.ts',
 };
 
-/** The folder of a stack, and what happens to its processes when it stops. */
+/** The folder and ports of a stack, and what happens to its processes when it stops. */
 interface Site {
   readonly stateDir: string;
   /** Ports of the router; 0 is any free one. */
@@ -45,8 +45,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 let sharedSite: Site | undefined;
 
 /**
- * Starts a stack whose processes stay when it stops, for the next one of this worker of vitest. Every router has the same
- * ports, so workers stay while routers change; what has other variables than before is started again.
+ * Starts a stack whose processes keep running when it stops, for the next stack of this vitest worker. Every router has
+ * the same ports, so workers can keep running while routers change; processes whose variables differ are restarted.
  */
 export async function shareStack(options: StackOptions): Promise<Stack> {
   sharedSite ??= await prepareSharedSite();
@@ -90,22 +90,22 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
     known.push(part);
     return part.program;
   };
-  // What a test has put in the place of another program fits no other stack.
+  // A program that a test has started in place of another one fits no other stack.
   const partOf = (entry: string) => (program: Program) =>
     known.find((part) => part.program === program) ?? { entry, env: {}, program };
   const stack = {
     ...{ url, operationsUrl, issuer, backEndsUrl, stateDir },
-    /** What the router was started with, without its ports. */
+    /** Environment variables of the router, without its ports. */
     routerEnv,
     identityProvider: identityProvider.program,
     backEnds: backEnds.program,
     router: router.program,
     workers: workers.map(({ program }) => program),
-    /** Starts the router again on the same port, with other variables when given. */
+    /** Restarts the router on the same port, with additional variables if given. */
     async restartRouter(env: Record<string, string> = {}) {
       stack.router = await start(entries.router, { ...routerEnv, ...ownPorts, ...env });
     },
-    /** Starts one more workers process. */
+    /** Starts another worker process. */
     async addWorkers(env: Record<string, string> = {}) {
       const added = await start(entries.workers, { ...workersEnv, ...env });
       stack.workers.push(added);
@@ -125,7 +125,7 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
   return stack;
 }
 
-/** Returns the variables with these ports, but for those that a test has chosen. */
+/** Returns the variables with these ports, except for ports that a test has chosen. */
 function withPorts(env: Record<string, string>, ports: Site['ports']): Record<string, string> {
   const isChosen = (name: string) => env[name] !== '0';
   return { ...env, ...Object.fromEntries(Object.entries(ports).filter(([name]) => !isChosen(name))) };

@@ -1,4 +1,4 @@
-// The corpus: every byte string that was ever tried on the router, one a file, each with the response it must get.
+// The corpus of byte strings for tests of the router, one per file, each with the response that it must get.
 
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { parseCase, type WireCase } from './notation.ts';
 
 const directory = fileURLToPath(new URL('corpus/', import.meta.url));
 
-/** All of it, by `<group>/<name>`. */
+/** Returns all cases by `<group>/<name>`. */
 export function readCorpus(): Map<string, WireCase> {
   const files = globSync('**/*.txt', { cwd: directory }).toSorted();
   return new Map(

@@ -1,4 +1,4 @@
-// How bytes are written down in the corpus, so that every one of them can be seen and no editor changes one.
+// The notation of bytes in the corpus, in which every byte is visible and safe from editors.
 //
 //   = title
 //   < 400 malformed-request     a response that is expected, in order; `100` for an interim one
@@ -19,9 +19,9 @@ export interface WireCase {
   title: string;
   answers: ExpectedAnswer[];
   closed: boolean;
-  /** `METHOD target body` of each request the back end must see, `{marker}` still in it. */
+  /** `METHOD target body` of each request that the back end must receive, with `{marker}` not replaced yet. */
   backEnd: string[];
-  /** Still with escapes and placeholders. */
+  /** The bytes in notation, with escapes and placeholders. */
   notation: string;
 }
 
@@ -40,7 +40,7 @@ export function parseCase(text: string): WireCase {
 
 const escapes: Readonly<Record<string, string>> = { r: '\r', n: '\n', t: '\t', 0: '\0', '\\': '\\' };
 
-/** The bytes of a notation. @param values of `{token}` and `{marker}` */
+/** Returns the bytes of a notation. @param values values of `{token}` and `{marker}` */
 export function toBytes(notation: string, values: Readonly<Record<string, string>>): Buffer {
   const filled = notation
     .replace(/\{(token|marker)\}/g, (_, name: string) => values[name] ?? '')
@@ -51,7 +51,7 @@ export function toBytes(notation: string, values: Readonly<Record<string, string
   return Buffer.from(text, 'latin1');
 }
 
-/** Bytes as a notation, one line of the file a line of HTTP. */
+/** Returns bytes in notation, with one line per line of HTTP. */
 export function toNotation(bytes: Buffer): string {
   return [...bytes.toString('latin1')]
     .map((character) => {

@@ -1,4 +1,4 @@
-// A normal client during an attack, with the durations of its requests.
+// Measures the requests of a normal client during an attack.
 
 import type { Caller } from '../stack/client.ts';
 
@@ -6,11 +6,11 @@ export interface Times {
   requests: number;
   p50Ms: number;
   p99Ms: number;
-  /** What was no 200: a status with the kind of problem, or the message of an error. */
+  /** Results other than 200: a status with the problem type, or the message of an error. */
   failed: string[];
 }
 
-/** Makes `requests` calls, `concurrency` at a time. */
+/** Sends `requests` requests, `concurrency` at a time. */
 export async function measureWhile(caller: Caller, requests: number, concurrency = 4): Promise<Times> {
   const times: number[] = [];
   const failed: string[] = [];

@@ -4,18 +4,18 @@ import { ConnectionEnded, type RawAnswer, RawConnection } from './raw-client.ts'
 import { toBytes, type WireCase } from './notation.ts';
 
 export interface Played {
-  /** `<status>` or `<status> <code>`, as the corpus writes expectations. */
+  /** `<status>` or `<status> <code>`, as in the expectations of the corpus. */
   answers: string[];
   end: 'closed' | 'kept';
   raw: RawAnswer[];
 }
 
-/** A request that needs no token and reaches nothing. */
+/** A request that needs no token and matches no route. */
 const probe = 'GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
 /**
- * Plays it. When as many answers have come as are expected, a probe goes out on the same connection: it is answered
- * (404) by a connection that is kept, and a response to anything else comes before that.
+ * Plays a case. After the expected number of responses, it sends a probe on the same connection. If the connection is
+ * kept, the probe gets 404; any unexpected response would come before that.
  */
 export async function playCase(
   url: string,
@@ -49,7 +49,7 @@ function note(played: Played, answer: RawAnswer): void {
   played.answers.push(code === undefined ? String(answer.status) : `${answer.status} ${code}`);
 }
 
-/** The code of a problem document, or the `error` of RFC 6749. */
+/** Returns the code of a problem document, or the `error` of RFC 6749. */
 export function codeOf({ headers, body }: RawAnswer): string | undefined {
   if (!/json/.test(headers['content-type'] ?? '')) return undefined;
   const { type, error } = JSON.parse(body) as { type?: unknown; error?: unknown };

@@ -1,4 +1,5 @@
-// A client on a raw socket: sends any bytes, and parses responses strictly. An HTTP library would repair its requests.
+// A client on a raw socket that sends any bytes and parses responses strictly. An HTTP library would repair its
+// requests.
 
 import { connect, type Socket } from 'node:net';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -10,7 +11,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** Why reading ended without one more response. */
+/** The connection ended before another response. */
 export class ConnectionEnded extends Error {}
 
 export class RawConnection {
@@ -18,7 +19,7 @@ export class RawConnection {
   #received = Buffer.alloc(0);
   #ended = false;
 
-  /** @param url of the router */
+  /** @param url URL of the router */
   constructor(url: string) {
     const { hostname, port } = new URL(url);
     this.socket = connect(Number(port), hostname);
@@ -32,15 +33,16 @@ export class RawConnection {
     if (!this.socket.destroyed) this.socket.write(bytes);
   }
 
-  /** True once the router has closed, or something broke. */
+  /** True when the router has closed the connection, or it broke. */
   get ended(): boolean {
     return this.#ended;
   }
 
   /**
-   * The next response.
-   * @param headOnly answers to HEAD have no body, whatever they announce
-   * @throws ConnectionEnded when the connection ends first, Error when a response is no HTTP or does not come in time
+   * Returns the next response.
+   * @param headOnly true for responses to HEAD, which have no body whatever their content-length
+   * @throws ConnectionEnded when the connection ends first, Error when a response is not valid HTTP or does not arrive
+   *   in time
    */
   answer({ timeoutMs = 10_000, headOnly = false } = {}): Promise<RawAnswer> {
     const take = () => {
@@ -53,7 +55,7 @@ export class RawConnection {
     return pollUntil('a response', take, { timeoutMs, everyMs: 1 });
   }
 
-  /** Waits until the router has closed. */
+  /** Waits until the router has closed the connection. */
   async end(timeoutMs = 10_000): Promise<void> {
     await pollUntil('the connection to be closed', () => this.#ended, { timeoutMs, everyMs: 1 });
   }
@@ -63,7 +65,9 @@ export class RawConnection {
   }
 }
 
-/** Sends bytes on a connection of their own and returns the first response; status 0 when it is closed without one. */
+/**
+ * Sends bytes on a new connection and returns the first response; status 0 when the connection is closed without one.
+ */
 export async function sendRaw(url: string, bytes: Buffer | string): Promise<RawAnswer> {
   const connection = new RawConnection(url);
   connection.send(bytes);
@@ -77,7 +81,10 @@ export async function sendRaw(url: string, bytes: Buffer | string): Promise<RawA
   }
 }
 
-/** The first whole response in what has come. @throws Error when it is not HTTP as the router writes it */
+/**
+ * Returns the first complete response in the received bytes; null without one.
+ * @throws Error when it is not in the router's HTTP format
+ */
 function takeAnswer(received: Buffer, headOnly: boolean): { answer: RawAnswer; length: number } | null {
   const end = received.indexOf('\r\n\r\n');
   if (end === -1) return null;

@@ -1,4 +1,4 @@
-// Clients that hold a connection as long as they are let: each kind sends or reads as little as it can.
+// Clients that hold a connection as long as the router allows: each kind sends or reads as little as possible.
 
 import { RawConnection } from './raw-client.ts';
 
@@ -12,14 +12,14 @@ export interface Attacker {
 
 const everyMs = 100;
 
-/** Opens `size` connections, of each kind in turn. */
+/** Opens `size` connections, using the kinds in turn. */
 export function attackTogether(url: string, size: number, token: string): Attacker[] {
   return Array.from({ length: size }, (_, index) =>
     attack(url, attackKinds[index % attackKinds.length] as AttackKind, token),
   );
 }
 
-/** Opens one connection and begins. */
+/** Opens one connection and starts the attack. */
 export function attack(url: string, kind: AttackKind, token: string): Attacker {
   const connection = new RawConnection(url);
   const head = `POST /adaptor/001/mock/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n`;

@@ -76,7 +76,7 @@ describe('stop', () => {
     expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
   });
 
-  test('runs a task that the open poll returns meanwhile', async () => {
+  test('runs a task that the open poll returns in the meantime', async () => {
     const { program: running } = await start();
     const stopped = running.stop();
     release();

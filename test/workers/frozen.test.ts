@@ -31,17 +31,17 @@ afterEach(async () => {
   await backEnd.stop();
 });
 
-/** Gives a task to the suspended worker, resumes it after the response time-out and returns the result. */
+/** Gives a task to the suspended worker, resumes it after the response timeout and returns the result. */
 async function handOutWhileStopped(httpMethod: string) {
   worker.process.kill('SIGSTOP');
   const taskId = router.addTask('movies_intake', inboundOf({ httpMethod, path: '/Up' }), { responseTimeoutSeconds });
   const timedOutAt = performance.now() + responseTimeoutSeconds * 1_000;
-  await pollUntil('the response time-out', () => performance.now() > timedOutAt);
+  await pollUntil('the response timeout', () => performance.now() > timedOutAt);
   worker.process.kill('SIGCONT');
   return router.result(taskId);
 }
 
-describe('a worker resumed after the response time-out of a task that it had not read', () => {
+describe('a worker resumed after the response timeout of a task that it had not read', () => {
   test('does not send a write and reports that nothing was changed', async () => {
     const { status, reasonForIncompletion } = await handOutWhileStopped('PATCH');
     expect(backEnd.requests).toEqual([]);

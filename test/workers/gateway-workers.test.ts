@@ -26,14 +26,14 @@ it('in this repository: the workers of the product', async () => {
   expect(Object.keys(await findWorkers(productDir))).toEqual(Object.keys(workers));
 });
 
-it('of the product only those whose task types the gateway defines', async () => {
+it('only those product workers whose task types the gateway defines', async () => {
   expect(await findWorkers(dir)).toEqual({});
   write('workflows/tasks/mdm_notify.json', '{}');
   write('workflows/tasks/README.md', '');
   expect(Object.keys(await findWorkers(dir))).toEqual(['mdm_notify']);
 });
 
-it('the workers of the gateway beside them', async () => {
+it("the gateway's own workers too", async () => {
   write('workflows/tasks/mdm_notify.json', '{}');
   write('workers/index.ts', registry('count'));
   expect(Object.keys(await findWorkers(dir))).toEqual(['mdm_notify', 'count']);

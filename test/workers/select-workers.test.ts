@@ -77,7 +77,7 @@ describe('selectWorkers', () => {
     expect(error).toBeInstanceOf(ConfigError);
     const { problems } = error as ConfigError;
     expect(problems).toHaveLength(2);
-    expect(problems.join('\n')).toMatch(/example_intake is not a task type; known are .*movies_intake/);
+    expect(problems.join('\n')).toMatch(/example_intake is not a task type; the known ones are .*movies_intake/);
     expect(problems.join('\n')).toMatch(/for a back end of this name set backEnd\.example\.url/);
     expect(problems.join('\n')).toMatch(/mdm_share has tasks in domains only: set workers.domain/);
     await expect(selected({ 'workers.domain': '002', 'workers.taskTypes': 'mdm_notify' })).rejects.toThrow(

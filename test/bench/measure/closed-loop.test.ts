@@ -1,4 +1,4 @@
-// The closed loop keeps its number of requests in flight, ends when it should, and counts what fails.
+// Tests of the closed loop: it keeps the number of requests in flight, ends when it should, and counts failures.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Whole process trees: who belongs to one, and what it has used.
+// Tests of process trees: which processes belong to a tree, and how much CPU time and memory it uses.
 
 import { describe, expect, it } from 'vitest';
 import { descendantsOf, treeMemoryMiB, treeProcessorMs } from '../../../bench/measure/process-tree.ts';

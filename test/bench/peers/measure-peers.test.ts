@@ -1,4 +1,5 @@
-// Measuring systems: what each repetition brings is known at once, and one that breaks off costs nothing else.
+// Tests of measuring systems: results are available after each repetition, and a repetition that breaks off affects no
+// other.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -22,7 +23,7 @@ async function measureAll(...peers: Peer[]): Promise<(readonly PeerResult[])[]> 
   return seen;
 }
 
-/** A system that responds as the back end does, unless its start of this number fails. */
+/** Returns a system that responds like the back end, and whose starts with these numbers fail. */
 function peerThatFailsAt(name: string, ...failing: number[]): Peer & { starts: number } {
   const peer = {
     ...{ ...described, name, starts: 0 },

@@ -1,4 +1,4 @@
-// The comparison with other systems, for people: the table, the report and the chart.
+// Tests of the comparison with other systems: the table, the report and the chart.
 
 import { describe, expect, it } from 'vitest';
 import type { PeerResult } from '../../../bench/peers/measure-peers.ts';

@@ -1,4 +1,4 @@
-// Results for people: tables, ratios and the chart.
+// Tests of reports: tables, ratios and the chart.
 
 import { describe, expect, it } from 'vitest';
 import type { Figures } from '../../../bench/measure/figures.ts';

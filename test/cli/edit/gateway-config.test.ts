@@ -29,7 +29,7 @@ function withoutAdded(text: string, before: string): string {
 }
 
 describe('addToGatewayConfig', () => {
-  it('the shipped file: the new entries stand behind those of the last workflow, every other line is as it was', () => {
+  it('the shipped file: the new entries follow those of the last workflow, and every other line is unchanged', () => {
     const text = added(shipped, new Set(['adaptor', 'movies']));
     expect(withoutAdded(text, shipped)).toBe(shipped);
     const { apiEndpoints, pipelines } = parse(text) as Parsed;
@@ -59,7 +59,7 @@ describe('addToGatewayConfig', () => {
     );
   });
 
-  it('four spaces, CRLF, a comment at the end and no newline there → all of it stays', () => {
+  it('four spaces, CRLF, a comment at the end without a newline → all stay', () => {
     const text = [
       'apiEndpoints:',
       "    'a': { paths: /a } # first",

@@ -1,4 +1,4 @@
-// Which path patterns have paths in common.
+// Tests of which path patterns have paths in common.
 
 import { expect, it } from 'vitest';
 import { pathsOverlap } from '../../../cli/edit/paths-overlap.ts';

@@ -13,7 +13,7 @@ it('puts a new key after its relatives and leaves comments, order and blank line
   );
 });
 
-it('replaces the value of a key where it stands, the last one of a repeated key', () => {
+it('replaces the value of a key in place, for a repeated key the last value', () => {
   expect(setProperties('a=1\na : long \\\n  line\nb=2', { a: 'x' })).toBe('a=1\na=x\nb=2\n');
 });
 
@@ -24,7 +24,7 @@ it('keeps the line endings of the file', () => {
 });
 
 it('reads back every value, and all others unchanged', () => {
-  // Reading a file into an object loses the key __proto__.
+  // The key __proto__ is lost when a file is read into an object.
   const key = fc.stringMatching(/^[!-~]{1,12}$/).filter((name) => name !== '__proto__');
   const value = anyText({ maxLength: 12 });
   const entries = fc.dictionary(key, value, { maxKeys: 6 });

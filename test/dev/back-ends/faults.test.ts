@@ -17,7 +17,7 @@ afterAll(() => backEnds.stop());
 const ask = (fault: string, init: RequestInit = {}) => fetch(`${backEnds.url}${faults}/${fault}`, init);
 const countOpen = async () => ((await backEnds.get(faults)).body as { open: number }).open;
 
-/** What arrives on the wire, and how the connection ended. */
+/** Returns the received bytes as text, and how the connection ended. */
 async function readRaw(fault: string): Promise<{ text: string; ended: 'close' | 'reset' }> {
   const socket = connect(Number(new URL(backEnds.url).port), '127.0.0.1');
   socket.write(`GET ${faults}/${fault} HTTP/1.1\r\nHost: adaptor\r\n\r\n`);
@@ -128,12 +128,12 @@ test.each(['nonsense', 'status/99', 'status/1000', 'status/abc', 'slow', 'text/1
   },
 );
 
-test('the server goes on after all of them', async () => {
+test('the server works after all faults', async () => {
   expect(await countOpen()).toBe(0);
   expect((await backEnds.get('/movies/Metropolis')).status).toBe(200);
 });
 
-/** A plain exchange on a connection that the server closes. */
+/** Returns the response on a connection that the server closes. */
 async function readRawClosing(fault: string): Promise<{ text: string }> {
   const socket = connect(Number(new URL(backEnds.url).port), '127.0.0.1');
   socket.write(`GET ${faults}/${fault} HTTP/1.1\r\nHost: adaptor\r\nConnection: close\r\n\r\n`);

@@ -1,4 +1,4 @@
-// Back ends with a separate state, and functions to call them.
+// Back-end stand-ins with separate state, and functions to call them.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,10 +33,10 @@ export async function startFreshBackEnds() {
     get url() {
       return backEnds.url;
     },
-    /** A JSON call; `body` is sent as JSON text. */
+    /** Sends a call; `body` is sent as JSON text. */
     call,
     get: (path: string) => call('GET', path),
-    /** Stops them and starts new ones on the same state. */
+    /** Stops the stand-ins and starts new ones with the same state. */
     async restart() {
       await backEnds.stop();
       backEnds = await startBackEnds({ port: 0, stateDir });

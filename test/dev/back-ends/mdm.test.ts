@@ -1,4 +1,4 @@
-// MDM over HTTP: notifications once each, the crosswalk, shares, and being away.
+// Tests of the MDM stand-in over HTTP: notifications that count once, the crosswalk, shares, and unavailability.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -72,7 +72,7 @@ describe('notifications', () => {
     expect(await readLog(`?executionId=${notification.executionId}`)).toHaveLength(4);
   });
 
-  test('an older change that comes late is logged, changes nothing and is shared with nobody', async () => {
+  test('an older change that arrives late is logged, changes nothing and is not shared', async () => {
     const at = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
     const changedAt = at(2);
     const newest = newNotification({ sisPersonId: '0322467', changedAt });
@@ -104,7 +104,7 @@ describe('notifications', () => {
     });
   });
 
-  test('a person that only its own college has → nobody is interested', async () => {
+  test('a person that only one college has → no system is interested', async () => {
     expect((await notify(newNotification({ sisPersonId: '0319375' }))).response.interestedSystems).toEqual([]);
   });
 
@@ -217,7 +217,7 @@ describe('interested systems', () => {
 });
 
 describe('availability', () => {
-  test('away → 503 with Retry-After for everything else; back again → as before', async () => {
+  test('unavailable → 503 with Retry-After for everything else; available again → as before', async () => {
     const set = (available: unknown) => backEnds.call('PUT', '/mdm/availability', { body: { available } });
     expect(await set(false)).toMatchObject({ status: 200, body: { available: false } });
     const notification = newNotification();

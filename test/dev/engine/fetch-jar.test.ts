@@ -13,7 +13,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** A `mvn` that says a version, and otherwise runs a script that knows its repository as $repository. */
+/**
+ * Installs a `mvn` that prints this version, and otherwise runs a script with the path of its repository in
+ * $repository.
+ */
 function installMaven(version: string, script: string): void {
   const home = join(root, 'maven-home');
   mkdirSync(join(home, 'bin'), { recursive: true });
@@ -66,7 +69,7 @@ describe('fetchJar', () => {
     expect(calls()[0]).toContain('org.conductoross:conductor-server:3.32.1:jar:boot');
   });
 
-  it('shows why Maven failed, and keeps what has arrived', async () => {
+  it('shows why Maven failed, and keeps the downloaded files', async () => {
     installMaven(
       '3.8.7',
       `mkdir -p "$repository"; echo "[INFO] x"; echo "[ERROR] Could not transfer artifact"; exit 1`,
@@ -75,7 +78,7 @@ describe('fetchJar', () => {
     expect(existsSync(join(root, 'work/repository'))).toBe(true);
   });
 
-  it('ends Maven when it is told to', async () => {
+  it('ends Maven when the signal aborts', async () => {
     installMaven('3.8.7', `echo $$ > ${root}/pid; exec sleep 60`);
     const stop = new AbortController();
     const fetched = fetch({ signal: stop.signal });

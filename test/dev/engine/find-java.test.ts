@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** A fake Java that prints its version like a real one, or a given script. */
+/** Installs a fake Java that prints its version like a real one, or runs the given script. */
 function installJava(home: string, version: string, script?: string): string {
   const command = join(root, home, 'bin/java');
   mkdirSync(dirname(command), { recursive: true });
@@ -31,7 +31,7 @@ describe('findJava', () => {
     expect(java).toEqual({ command, major: 21 });
   });
 
-  it('passes by a JAVA_HOME and a PATH that are too old, and takes the newest of a folder', async () => {
+  it('skips a JAVA_HOME and a PATH that are too old, and chooses the newest Java in a folder', async () => {
     installJava('old', '17.0.15');
     installJava('jvm/jdk-21', '21.0.5');
     const command = installJava('jvm/jdk-25', '25.0.3');
@@ -64,7 +64,7 @@ describe('findJava', () => {
     expect(searched.at(-1)?.found).toBe(`Java 17 (${join(root, 'jvm/java-17/bin/java')})`);
   });
 
-  it('passes by what is no Java: a stub that fails, a file that cannot be run, a folder', async () => {
+  it('skips entries that are not Java: a stub that fails, a file that cannot be run, a folder', async () => {
     installJava('stub', '', 'echo "Unable to locate a Java Runtime." >&2; exit 1');
     const command = installJava('plain', '25.0.1');
     chmodSync(command, 0o644);
@@ -83,7 +83,7 @@ describe('findJava', () => {
 });
 
 describe('noEngineMessage', () => {
-  it('says what was looked for, where, and two ways to fix it', async () => {
+  it('says what it searched for, where, and two ways to fix it', async () => {
     installJava('old', '17.0.15');
     const message = noEngineMessage(
       await search({ PATH: join(root, 'old/bin') }, ['/nowhere/jvm']),

@@ -34,7 +34,10 @@ function writeScript(path: string, script: string): void {
   chmodSync(path, 0o755);
 }
 
-/** A `java` that unpacks as Spring Boot does, and otherwise runs a script that knows where the class archive goes. */
+/**
+ * Installs a `java` that unpacks as Spring Boot does, and otherwise runs a script, with the path of the class archive
+ * in $archive.
+ */
 function installJava(training: string): void {
   writeScript(
     join(root, 'jdk/bin/java'),
@@ -57,7 +60,7 @@ function putIntoMavenRepository(text: string): string {
   return join(folder, release.fileName);
 }
 
-/** A `mvn` whose repository has the engine. */
+/** Installs a `mvn` whose repository has the engine. */
 function installMaven(text: string): void {
   writeScript(
     join(root, 'bin/mvn'),
@@ -79,7 +82,7 @@ const cache = (...path: string[]) => join(root, 'cache/service-router', ...path)
 const javaRuns = () => readFileSync(join(root, 'java-runs'), 'utf8').trim().split('\n');
 
 describe('installEngine', () => {
-  it('unpacks the jar that Maven has, leaves that one alone, and makes the class archive', async () => {
+  it('unpacks the jar in the Maven repository, keeps that jar, and creates the class archive', async () => {
     const ofMaven = putIntoMavenRepository(content);
     const { jar, classArchive } = await install();
     expect(jar).toBe(cache('conductor-server-0.0.1', release.fileName));
@@ -98,7 +101,7 @@ describe('installEngine', () => {
     expect(said).toHaveLength(1);
   });
 
-  it('fetches the jar when the one that Maven has is another one, and keeps no copy of it', async () => {
+  it('downloads the jar when the one in the Maven repository differs, and keeps no copy of it', async () => {
     putIntoMavenRepository(content.toUpperCase());
     installMaven(content);
     const { jar } = await install();
@@ -115,7 +118,7 @@ describe('installEngine', () => {
     await expect(install()).resolves.toMatchObject({ jar: cache('conductor-server-0.0.1', release.fileName) });
   });
 
-  it('unpacks again what has lost a file', async () => {
+  it('unpacks the engine again when a file is missing', async () => {
     putIntoMavenRepository(content);
     await install();
     rmSync(cache('conductor-server-0.0.1/lib/other.jar'));

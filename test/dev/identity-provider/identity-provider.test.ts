@@ -1,4 +1,4 @@
-// The identity provider as a real OAuth client sees it.
+// Tests of the identity provider with a real OAuth client.
 
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -163,7 +163,7 @@ describe('token endpoint', () => {
     });
   });
 
-  test('a caller that prefers HTML gets its error as JSON all the same', async () => {
+  test('a caller that prefers HTML still gets its error as JSON', async () => {
     const response = await fetch(server.token_endpoint as string, {
       method: 'POST',
       headers: { accept: 'text/html' },
@@ -173,7 +173,7 @@ describe('token endpoint', () => {
     expect(await response.json()).toMatchObject({ error: 'invalid_client' });
   });
 
-  test('metadata announces only what is there', () => {
+  test('metadata announces only supported features', () => {
     expect(server).toMatchObject({
       issuer: provider.issuer,
       grant_types_supported: ['client_credentials'],
@@ -256,7 +256,7 @@ describe('opaque tokens', () => {
     await expect(introspect(token)).rejects.toMatchObject({ error: 'unsupported_token_type' });
   });
 
-  test('a token its owner revoked is not active any more; a stranger cannot revoke it', async () => {
+  test('a token that its owner revoked is no longer active; another client cannot revoke it', async () => {
     const token = await opaqueToken();
     for (const [client, active] of [
       [{ client_id: 'demo' }, true],

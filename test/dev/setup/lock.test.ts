@@ -26,14 +26,14 @@ describe('a lock', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('that we hold is not ours a second time', () => {
+  it('that this process holds cannot be acquired a second time', () => {
     const { release } = tryLock(path);
     expect(tryLock(path)).toEqual({ owner: process.pid });
     release?.();
     expect(tryLock(path).release).toBeTypeOf('function');
   });
 
-  it('with our pid that we do not hold is replaced: that process had it before us', () => {
+  it('with the pid of this process that it does not hold is replaced: an earlier process had the same pid', () => {
     writeFileSync(path, String(process.pid));
     expect(tryLock(path).release).toBeTypeOf('function');
   });

@@ -5,7 +5,7 @@ import { createProgress } from '../../../dev/setup/progress.mjs';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('off a terminal: a line at most every ten seconds, and none twice', () => {
+it('without a terminal: at most one line every ten seconds, and no line twice', () => {
   const stream = new PassThrough();
   const progress = createProgress(stream as unknown as NodeJS.WriteStream);
   for (const line of ['1 of 2', '2 of 2', '2 of 2', '2 of 2', 'unpacking']) {

@@ -28,7 +28,9 @@ export class Project {
     this.entry(`console.log('ran', process.argv.slice(2).join(' '));`);
   }
 
-  /** Writes package-lock.json: packages and their versions, and one that is for another platform only. */
+  /**
+   * Writes package-lock.json with these packages and versions, and with a package that is only for another platform.
+   */
   lock(packages: Record<string, string>): void {
     const entries = Object.entries(packages).map(([name, version]) => [`node_modules/${name}`, { version }]);
     const other = { 'node_modules/elsewhere': { version: '1.0.0', optional: true } };
@@ -36,7 +38,7 @@ export class Project {
     writeFileSync(join(this.root, 'package-lock.json'), JSON.stringify(content));
   }
 
-  /** Installs a fake npm: notes that it ran, runs a script, and then does what npm does to node_modules. */
+  /** Installs a fake npm that records its run, runs a script, and then changes node_modules as npm does. */
   npm(script: string): void {
     const path = join(this.root, 'bin/npm');
     const content = `#!/bin/sh
@@ -49,7 +51,7 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     chmodSync(path, 0o755);
   }
 
-  /** Leaves node_modules as the fake npm does. */
+  /** Puts node_modules into the state that the fake npm leaves. */
   install(): void {
     mkdirSync(join(this.root, 'node_modules'));
     cpSync(join(this.root, 'package-lock.json'), join(this.root, 'node_modules/.package-lock.json'));
@@ -60,7 +62,7 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     writeFileSync(join(this.root, 'entry.mjs'), code);
   }
 
-  /** The arguments of each run of npm. */
+  /** Returns the arguments of each run of npm. */
   npmRuns(): string[] {
     const file = join(this.root, 'npm-runs');
     return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
@@ -71,7 +73,7 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     return this.#run(['entry.mjs', ...args], {});
   }
 
-  /** Starts `run.mjs dev/main.ts …`, as npm start does; the entry file stands there as well. */
+  /** Starts `run.mjs dev/main.ts …`, as npm start does, with a copy of the entry file at that path. */
   start(env: Record<string, string>, ...args: string[]): Run {
     mkdirSync(join(this.root, 'config'), { recursive: true });
     writeFileSync(join(this.root, 'config/default.properties'), '# movies.url=x\n');
@@ -83,7 +85,7 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     const run = join(this.root, 'dev/setup/run.mjs');
     const child = spawn(process.execPath, [run, ...args], {
       cwd: this.root,
-      // Node passes NODE_V8_COVERAGE of the tests on, unless it is named here.
+      // Node would pass on NODE_V8_COVERAGE of the tests unless it is set here.
       env: { PATH: `${join(this.root, 'bin')}:/usr/bin:/bin`, NODE_V8_COVERAGE: undefined, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -100,7 +102,7 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     return started;
   }
 
-  /** Ends what still runs and removes everything. */
+  /** Ends processes that still run, and removes the project. */
   async remove(): Promise<void> {
     for (const { process, ended } of this.#runs) {
       process.kill('SIGKILL');

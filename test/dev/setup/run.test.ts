@@ -39,7 +39,7 @@ describe('dependencies', () => {
     expect(project.npmRuns()).toHaveLength(2);
   });
 
-  it('are installed when our own Node is missing among them, although it is optional', async () => {
+  it('are installed when the pinned Node is missing, although it is optional', async () => {
     const name = `node_modules/node-${process.platform}-${process.arch}`;
     const lock = { packages: { '': {}, [name]: { version: '24.0.0', optional: true } } };
     await project.run().ended;
@@ -69,7 +69,7 @@ describe('dependencies', () => {
     expect(project.npmRuns()).toHaveLength(2);
   });
 
-  it('that cannot be installed end the start with what npm said', async () => {
+  it('that cannot be installed end the start with the output of npm', async () => {
     project.npm(`echo 'npm http fetch GET 200'; echo 'npm error code E404' >&2; exit 1`);
     const run = project.run();
     expect(await run.ended).toEqual({ code: 1, signal: null });
@@ -81,7 +81,7 @@ describe('dependencies', () => {
 describe('npm start on a taken port', () => {
   let server: Server;
   let port: string;
-  /** All but the taken one are any that is free. */
+  /** All ports except the taken one are any free port. */
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
 
   beforeEach(async () => {
@@ -116,7 +116,7 @@ describe('an entry', () => {
     expect(await project.run().ended).toEqual({ code: 42, signal: null });
   });
 
-  it('finds what Node compiled before, in the folder that goes with the dependencies', async () => {
+  it('reuses code that Node compiled earlier, in a folder beside the dependencies', async () => {
     project.entry('console.log(process.env.NODE_COMPILE_CACHE);');
     const run = project.run();
     await run.ended;
@@ -130,7 +130,7 @@ describe('an entry', () => {
     expect(run.printed.text).toBe('undefined\n');
   });
 
-  it('that a signal ends ends us by the same signal', async () => {
+  it('that a signal ends makes run.mjs end by the same signal', async () => {
     project.entry(`process.kill(process.pid, 'SIGKILL');`);
     expect(await project.run().ended).toEqual({ code: null, signal: 'SIGKILL' });
   });
@@ -142,7 +142,7 @@ describe('an entry', () => {
     expect(run.printed.text).toContain('nowhere.mjs');
   });
 
-  /** Prints each signal it gets, and ends a moment after the first. */
+  /** Prints each signal that it receives, and ends a moment after the first one. */
   const listening = `
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
       process.on(signal, () => { console.log('got', signal); setTimeout(() => process.exit(7), 400); });
@@ -166,7 +166,7 @@ describe('an entry', () => {
     expect(run.printed.text).toContain(`got ${signal}`);
   });
 
-  it('gets a Ctrl-C once that reaches us from the terminal and from npm', async () => {
+  it('gets one Ctrl-C when the signal arrives from the terminal and from npm', async () => {
     const { run } = await startListening();
     run.process.kill('SIGINT');
     await pollUntil('it was passed on', () => run.printed.text.includes('got SIGINT'));
@@ -175,13 +175,13 @@ describe('an entry', () => {
     expect(run.printed.text.match(/got/g)).toHaveLength(1);
   });
 
-  it('ends when we are killed', async () => {
+  it('ends when run.mjs is killed', async () => {
     const { run, pid } = await startListening();
     run.process.kill('SIGKILL');
     await pollUntil('it has ended', () => !isAlive(pid));
   });
 
-  it('and what it runs in its group end when we are killed', async () => {
+  it('and the processes in its group end when run.mjs is killed', async () => {
     project.entry(`
       import { spawn } from 'node:child_process';
       const child = spawn('/bin/sleep', ['60']);

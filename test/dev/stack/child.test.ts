@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe('a child', () => {
-  it('that sends its ready message is ready with what it says', async () => {
+  it('that sends its ready message is ready with the values in it', async () => {
     const child = start('stays.ts', { parameters: ['one', 'two words'] });
     await expect(child.ready).resolves.toEqual({ pid: child.pid });
     expect(output.text).toBe('started one two words\n');
@@ -47,7 +47,7 @@ describe('a child', () => {
     expect(getPriority(child.pid as number)).toBe(niceness);
   });
 
-  it('stands back with its whole session where the system groups them', requires('autogroup'), async () => {
+  it('lowers the priority of its whole session where the system groups sessions', requires('autogroup'), async () => {
     const child = start('stays.ts', { niceness: 7 });
     await child.ready;
     expect(readFileSync(`/proc/${child.pid}/autogroup`, 'utf8')).toMatch(/ nice 7$/m);
@@ -84,7 +84,7 @@ describe('a child', () => {
     await expect(child.ready).rejects.toThrow('exit code 127');
   });
 
-  it('with a probe of its own is ready when the probe says so', async () => {
+  it('with its own probe is ready when the probe succeeds', async () => {
     const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -104,7 +104,7 @@ describe('a child', () => {
 });
 
 describe('a launcher that is killed', () => {
-  it('leaves none of its children, whether they listen or not', async () => {
+  it('leaves none of its children running, whether they handle signals or not', async () => {
     const launcher = spawn(process.execPath, [fixture('launcher.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
     const pids = await readPids(launcher);
     expect(pids.map(isAlive)).toEqual([true, true, true]);

@@ -1,4 +1,4 @@
-// The comparison of shown and real output: what may differ from run to run, and what may not.
+// Tests of the comparison of shown and real output: which parts may differ from run to run, and which may not.
 
 import { describe, expect, it } from 'vitest';
 import { differenceOf } from './compare-output.ts';

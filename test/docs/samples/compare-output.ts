@@ -1,17 +1,18 @@
-// Compares the output that a page shows with a real one. What differs from run to run has to have the same shape.
+// Compares the output that a page shows with the real output. Parts that differ from run to run must have the same
+// shape.
 
-/** Ids of the page → ids of this run. An id that a page shows twice is the same id in both places. */
+/** Ids of this run by ids of the page. An id that a page shows twice must be the same in both places. */
 export type Ids = Map<string, string>;
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-/** Texts that differ from run to run: the shown one, and what stands in its place. */
+/** Patterns of texts that differ from run to run: in the shown output, and in the real output. */
 const varying: readonly (readonly [shown: RegExp, real: RegExp])[] = [
   [uuid, uuid],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/, /\d{4}-\d\d-\d\dT[\d:.]+Z/],
   [/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT/, /[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT/],
   [/\+?\d+(?:\.\d+)? m?s\b/, /(?:\+?\d+(?:\.\d+)? (?:ms|s|min)|-)/],
-  // A task that waited for less than a millisecond has no duration in its column.
+  // The column shows a dash for a task that waited for less than a millisecond.
   [/(?<= )-(?= )/, /(?:-|\d+ m?s)/],
   [/\bplan [0-9a-f]{12}\b/, /plan [0-9a-f]{12}/],
   [/\bvm:\d+\b/, /[\w.-]+:\d+/],
@@ -24,9 +25,10 @@ const varying: readonly (readonly [shown: RegExp, real: RegExp])[] = [
 const anyVarying = new RegExp(varying.map(([shown]) => `(${shown.source})`).join('|'), 'g');
 
 /**
- * Returns undefined when the real output is as shown, else what differs.
- * @param language of the block: `http` needs the header fields that it shows, `json` may be laid out in another way
- * @param ids are completed
+ * Returns undefined when the real output is as shown, otherwise a description of the difference.
+ * @param language language of the block: a response needs the header fields that an `http` block shows; `json` may be
+ *   formatted differently
+ * @param ids ids found so far; new ones are added
  */
 export function differenceOf(shown: string, real: string, { language, ids }: { language: string; ids: Ids }) {
   return language === 'http' ? differenceOfResponse(shown, real, ids) : differenceOfText(shown, real, ids);
@@ -76,7 +78,7 @@ function partsOf(response: string): [head: string[], body: string] {
   return [head.trim().split('\n'), body.join('\n\n')];
 }
 
-/** The name of a header field in lower case; empty for the status line. */
+/** Returns the name of a header field in lower case; empty for the status line. */
 function nameOf(line: string): string {
   return /^[\w-]+(?=:)/.exec(line)?.[0].toLowerCase() ?? '';
 }
@@ -85,7 +87,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-/** Returns the text with JSON on one line, and as wide as its columns need. */
+/** Returns the text with JSON on one line, and with two spaces between columns. */
 function plain(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text));

@@ -1,12 +1,12 @@
-// Puts a YAML sample of a page into a gateway configuration, where a reader would put it.
+// Inserts a YAML sample of a page into a gateway configuration, where a reader would insert it.
 
 import { type Document, isMap, isSeq, parse, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml';
 
 type Action = Record<string, unknown> & { name?: string };
 
 /**
- * Returns the gateway configuration with the sample in it: sections, a `workflow` policy in place of the one that starts
- * the same workflow, or parameters of the `workflow` policy of the college adaptors.
+ * Returns the gateway configuration with the sample in it: sections, a `workflow` policy in place of the one that
+ * starts the same workflow, or parameters of the `workflow` policy of the college adaptors.
  * @throws Error when there is no such policy
  */
 export function withSample(configuration: string, sample: string): string {

@@ -1,4 +1,4 @@
-// A checkout of the product in a directory of its own, in which samples may write and `npm start` keeps its state.
+// A checkout of the product in a temporary directory, in which samples may write and `npm start` keeps its state.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { rootDir } from '../pages.ts';
 
-/** Not copied: what git ignores, and what no sample uses. */
+/** Entries that are not copied: those that git ignores, and those that no sample uses. */
 const left = ['.git', '.run', '.env', 'bench', 'coverage', 'dist', 'node_modules', 'test'];
 
 export interface RunningStart {
-  /** What it has printed so far. */
+  /** Returns the output so far. */
   printed(): string;
   stop(): Promise<void>;
 }
@@ -30,13 +30,13 @@ export class OwnCheckout {
     this.#git('-c', 'user.name=samples', '-c', 'user.email=samples@example.org', 'commit', '--message', 'samples');
   }
 
-  /** Undoes what was written, but for the state of the stack. */
+  /** Undoes all changes to files except the state of the stack. */
   reset(): void {
     this.#git('checkout', '.');
     this.#git('clean', '-d', '--force', '-x', '--exclude', '.run', '--exclude', 'node_modules');
   }
 
-  /** Runs `npm start` until it is ready. @throws Error with what it printed */
+  /** Starts `npm start`; resolves when it is ready. @throws Error with the output */
   async start(env: NodeJS.ProcessEnv): Promise<RunningStart> {
     const child = spawn('npm', ['start', '--silent'], { cwd: this.dir, env });
     const ended = once(child, 'close');
@@ -65,7 +65,7 @@ export class OwnCheckout {
   }
 
   #git(...args: string[]): void {
-    // Neither the repository of a git hook nor somebody's settings.
+    // Excludes GIT_DIR, which a git hook sets, and the user's git settings.
     const env = { PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
     execFileSync('git', args, { cwd: this.dir, env, stdio: ['ignore', 'ignore', 'pipe'] });
   }

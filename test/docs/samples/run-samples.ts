@@ -9,7 +9,7 @@ import { OwnCheckout, type RunningStart } from './own-checkout.ts';
 import { isCompared, isRun, readSamples, type Sample } from './samples.ts';
 import { Shell } from './shell.ts';
 
-/** Ports of the pages: those of `npm start` by their variable, and those of a reader's own back ends. */
+/** Ports in the pages: those of `npm start` by variable, and those of a reader's own back ends. */
 const pagePorts = {
   ...{ ROUTER_PORT: 8080, OPS_PORT: 8081, CONDUCTOR_PORT: 8082, IDP_PORT: 8083, BACKENDS_PORT: 8084 },
   ...{ orders: 8098, catalog: 8099 },
@@ -18,10 +18,10 @@ const pagePorts = {
 const tokenCommand = `TOKEN=$(curl -s http://127.0.0.1:8080/token/v1/token -d grant_type=client_credentials \
   -d client_id=demo -d client_secret=demo-secret | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`;
 
-/** A response that no command of a page gets without showing it. */
+/** Matches error responses. A command whose output is not shown must not get one. */
 const refusal = /^HTTP\/1\.1 [45]|"type":"\/problems\//;
 
-/** A command of a sample with the output that the page shows, when it shows one. */
+/** A command of a sample with the output that the page shows, if any. */
 interface Step {
   readonly sample: Sample;
   readonly command: string;
@@ -29,22 +29,25 @@ interface Step {
 }
 
 export class SampleRunner {
-  /** Name of the route that the pages add; another one in each run, because the engine keeps its executions. */
+  /** Name of the route that the pages add. It differs in each run, because the engine keeps executions. */
   readonly routeName = `cat${randomBytes(2).toString('hex')}`;
   readonly #checkout = new OwnCheckout();
   readonly #engineUrl: string | undefined;
   readonly #ports = new Map<string, string>();
   #environment: NodeJS.ProcessEnv = {};
   #start: RunningStart | undefined;
-  /** Of the last response that was shown with its header fields. */
+  /** Execution id of the last response that was printed with its header fields. */
   #executionId = '';
 
-  /** @param engineUrl undefined: `npm start` starts an engine of its own */
+  /** @param engineUrl engine to use; when undefined, `npm start` starts its own */
   constructor(engineUrl?: string) {
     this.#engineUrl = engineUrl;
   }
 
-  /** Runs every sample of a page that no mark excludes. @throws Error naming the line of the first one that differs */
+  /**
+   * Runs every sample of a page that no mark excludes.
+   * @throws Error with the line of the first sample whose output differs
+   */
   async runPage(page: string): Promise<void> {
     const samples = readSamples(page);
     if (this.#start === undefined) await this.#restart();
@@ -87,7 +90,10 @@ export class SampleRunner {
       throw new Error(`the router refuses it; show the response when that is meant:\n${output}`);
   }
 
-  /** Runs a command; what `npm start` prints stands for its output. @throws Error for another exit code */
+  /**
+   * Runs a command and returns its output; for `npm start`, the output of the running stack.
+   * @throws Error for an unexpected exit code
+   */
   async #outputOf(command: string, { sample, shell, ids }: Pick<Step, 'sample'> & { shell: Shell; ids: Ids }) {
     if (command.trim() === 'npm start') return partsOfStart(this.#start?.printed() ?? '');
     const job = sample.marks.inBackground === undefined ? '' : ' &';
@@ -111,7 +117,7 @@ export class SampleRunner {
     });
   }
 
-  /** Replaces ports, ids and the name of the route in a command. */
+  /** Replaces the page's ports, ids and route name in a command with those of this run. */
   #toReal(command: string, ids: Ids): string {
     const replaced = command
       .replaceAll(/(?<=127\.0\.0\.1:|listen\()80\d\d/g, (port) => this.#ports.get(port) ?? port)
@@ -120,7 +126,7 @@ export class SampleRunner {
     return [...ids].reduce((text, [id, real]) => text.replaceAll(id, real), replaced);
   }
 
-  /** Replaces ports and the name of the route in an output. */
+  /** Replaces the ports and the route name of this run in an output with those of the page. */
   #toPage(output: string): string {
     const engine = this.#engineUrl ?? '';
     const replaced = engine === '' ? output : output.replaceAll(engine, 'http://127.0.0.1:8082');
@@ -131,7 +137,7 @@ export class SampleRunner {
   }
 }
 
-/** Returns the commands of a page that are run, each with its output. In `console`, commands follow a `$`. */
+/** Returns the commands of a page to run, each with its shown output. In `console` blocks, commands follow a `$`. */
 function stepsOf(samples: readonly Sample[]): Step[] {
   return samples.filter(isRun).flatMap((sample): Step[] => {
     if (sample.language === 'console')

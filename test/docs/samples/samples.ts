@@ -1,41 +1,41 @@
-// The samples of the README, the tutorials and the how-tos: what a test does with each fenced block, and the marks above it.
+// The samples of the README, the tutorials and the how-tos: what the tests do with each fenced block, and its marks.
 //
-// A command (`bash`, `sh`, `console`) is run; `npm start` is the stack itself. A `text`, `http` or `json` block of the same
-// section is the output of the command above it, and is compared. Settings and source (`properties`, `yaml`, `ts`) are
-// checked. An HTML comment directly above a block, one for each mark, says what differs:
+// A command (`bash`, `sh`, `console`) is run; `npm start` is the stack itself. A `text`, `http` or `json` block in the
+// same section is compared with the output of the command above it. Settings and source (`properties`, `yaml`, `ts`)
+// are checked. HTML comments directly above a block, one for each mark, state exceptions:
 
 import { globSync } from 'node:fs';
 import { codeBlocksOf, type CodeBlock, type Page, readPage, rootDir } from '../pages.ts';
 
 const marks = {
-  /** A command that nothing runs, or another block that nothing checks. */
+  /** A command that no test runs, or another block that no test checks. */
   notRun: /^not run: (?<value>.+)$/,
   notChecked: /^not checked: (?<value>.+)$/,
-  /** The test that runs or checks the block; it names the page. */
+  /** Another test runs or checks the block; that test names the page. */
   checkedBy: /^checked by (?<value>test\/\S+\.test\.ts)$/,
-  /** The command goes on while the next ones run. */
+  /** The command keeps running while the next ones run. */
   inBackground: /^run in another terminal$/,
-  /** `npm start` was ended and started again before the command. */
+  /** `npm start` is restarted before the command. */
   afterRestart: /^run after a restart of npm start$/,
-  /** The command is run again until its output is the one shown: it shows what arrives later. */
+  /** The command is repeated until its output is as shown, because the result may arrive later. */
   untilShown: /^run until it shows this$/,
   exitCode: /^run with exit code (?<value>\d+)$/,
 } satisfies Record<string, RegExp>;
 
 type Mark = keyof typeof marks;
 
-/** What a block is. */
+/** Role of a block. */
 export type Role = 'command' | 'output' | 'settings' | 'other';
 
 /** A fenced block with its marks. */
 export interface Sample extends CodeBlock {
   readonly page: string;
   readonly role: Role;
-  /** Values of the marks; empty for a mark without one. */
+  /** Values of the marks; empty for a mark without a value. */
   readonly marks: Partial<Record<Mark, string>>;
-  /** Comments that are no mark. */
+  /** Comments that are not marks. */
   readonly unknown: readonly string[];
-  /** The command whose output it is. */
+  /** The command whose output this block shows. */
   readonly outputOf?: Sample;
 }
 
@@ -75,11 +75,11 @@ export function samplesOf(page: Page): Sample[] {
   return samples;
 }
 
-/** Whether the samples' runner runs the command. */
+/** Returns true when the runner of the samples runs the command. */
 export const isRun = ({ role, marks }: Sample) =>
   role === 'command' && marks.notRun === undefined && marks.checkedBy === undefined;
 
-/** Whether the samples' runner compares the output with that of its command. */
+/** Returns true when the runner of the samples compares the block with the output of its command. */
 export const isCompared = ({ outputOf, marks }: Sample) =>
   outputOf !== undefined && isRun(outputOf) && marks.notChecked === undefined;
 

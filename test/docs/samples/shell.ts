@@ -1,11 +1,12 @@
-// A bash that stays between commands, as in a reader's terminal: variables, working directory and background jobs remain.
+// A bash that stays open between commands, like a reader's terminal: variables, working directory and background jobs
+// remain.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { pollUntil } from '../../stack/poll-until.ts';
 
-/** What a command wrote, and its exit code: of several commands in one text, the last one that failed. */
+/** The output of a text of commands, and an exit code: that of the last command that failed, or 0. */
 export interface ShellResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -20,7 +21,7 @@ export class Shell {
 
   /** @param dir working directory */
   constructor(dir: string, env: NodeJS.ProcessEnv) {
-    // A process group of its own, so that jobs end with it.
+    // Its own process group, so that background jobs end with bash.
     this.#bash = spawn('bash', { cwd: dir, env, detached: true });
     this.#bash.stdout.on('data', (chunk: Buffer) => (this.#stdout += chunk.toString()));
     this.#bash.stderr.on('data', (chunk: Buffer) => (this.#stderr += chunk.toString()));
@@ -44,7 +45,7 @@ export class Shell {
     return { stdout: this.#stdout.replace(last, ''), stderr: this.#stderr, exitCode: Number(exitCode) };
   }
 
-  /** Ends bash and what it has started. */
+  /** Kills bash and all that it has started. */
   async stop(): Promise<void> {
     if (this.#bash.exitCode === null) process.kill(-this.#bash.pid!, 'SIGKILL');
     await this.#ended;

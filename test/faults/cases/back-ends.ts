@@ -1,4 +1,4 @@
-// One back end fails in every way; requests to the other back ends must not be affected.
+// Cases in which one back end fails in every way: requests to the other back ends must not be affected.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -39,7 +39,8 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
       await pause(100);
     }
   };
-  // Half of the tasks that a worker carries out for adaptors at a time: the others are left for the healthy college.
+  // Uses half of the tasks that a worker runs concurrently for adaptors; the other half is left for the healthy
+  // college.
   await Promise.all([sync, sync, sync, sync, patch, patch, patch].map(client));
   await backEnd.setMood('good');
   world.repaired(what);

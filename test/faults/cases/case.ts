@@ -1,4 +1,4 @@
-// What a case is.
+// The interface of a case.
 
 import type { Requirement } from '../../run/requirements.ts';
 import type { Invariant } from '../violation.ts';
@@ -8,7 +8,7 @@ import type { WorldOptions } from '../start-world.ts';
 import type { GivenEngine } from '../engine.ts';
 import type { World } from '../world.ts';
 
-/** What {@link Case.setUp} started. */
+/** Result of {@link Case.setUp}. */
 export interface SetUp {
   readonly router?: Readonly<Record<string, string>>;
   readonly workers?: Readonly<Record<string, string>>;
@@ -16,9 +16,9 @@ export interface SetUp {
 }
 
 export interface Case {
-  /** As `--case` names it. */
+  /** Name for `--case`. */
   readonly name: string;
-  /** Tries of a usual run. */
+  /** Number of tries in a usual run. */
   readonly tries: number;
   readonly world?: WorldOptions;
   /** Clients of the load during all tries of the case. Default: a few of every kind. */
@@ -27,23 +27,23 @@ export interface Case {
   tryOnce(world: World): Promise<void>;
   /** Starts additional servers of the case, and returns environment variables for the world. */
   setUp?(engine: GivenEngine): Promise<SetUp>;
-  /** Multiplies the response time-outs of all tasks. Default a quarter. */
+  /** Multiplies the response timeouts of all tasks. Default a quarter. */
   readonly timeoutScale?: number;
-  /** Everything has this time to come to rest after the last try, in milliseconds. Default 150 000. */
+  /** Time within which the system must come to rest after the last try, in milliseconds. Default 150 000. */
   readonly restMs?: number;
-  /** At rest no reconciler has anything left to repair. */
+  /** True when no reconciler may have anything left to repair at rest. */
   readonly nothingMissing?: boolean;
   /** Additional requirements of the engine; the case then gets a separate engine. */
   readonly engine?: Omit<FaultEngineOptions, 'templateDir' | 'environment'> & {
     readonly kind?: EngineKind;
     readonly environment?: () => Readonly<Record<string, string>>;
   };
-  /** Why it does not run on some stores. */
+  /** Why the case does not run on some stores. */
   readonly notOn?: Partial<Readonly<Record<EngineKind, string>>>;
   /** Requirements of the machine. */
   readonly needs?: readonly Requirement[];
-  /** What else this machine lacks for the case; nothing when it has all. */
+  /** Returns what else this machine lacks for the case; undefined when nothing is missing. */
   readonly missing?: () => Promise<string | undefined>;
-  /** Invariants of which it cannot say anything, and why. */
+  /** Invariants that the case cannot check, and why. */
   readonly notJudged?: Partial<Readonly<Record<Invariant, string>>>;
 }

@@ -1,4 +1,4 @@
-// Clocks that differ, and clocks that are set while everything runs.
+// Cases of clocks that differ, and of clocks that are set while everything runs.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, tokenOf } from '../../stack/client.ts';
@@ -47,13 +47,13 @@ const apart: Case = {
 };
 
 /**
- * How far clocks are set, in seconds: longer than the time-out of every task. What an engine queues while its clock is
- * ahead is due that much later once it is right.
+ * How far clocks are set, in seconds: longer than the timeout of every task. Messages that an engine queues while its
+ * clock is ahead are due that much later once the clock is right again.
  */
 const jumps = [60, -60];
 let clock: Clock | undefined;
 
-/** The clock of one of our programs is set forward and back while it runs. */
+/** Returns a case in which the clock of one of the product's programs is set forward and back while it runs. */
 const jumpOf = (program: 'router' | 'workers', more: Partial<Case> = {}): Case => ({
   name: `clock-of-${program}-jumps`,
   ...more,
@@ -86,7 +86,7 @@ async function jump(world: World, program: string): Promise<void> {
   }
 }
 
-/** MDM finds the newest of a person's changes by the clock of the worker that made it: nobody sends a PATCH here. */
+/** MDM finds the newest change of a person by the clock of the worker that made it, so this case sends no PATCH. */
 const workersJump = jumpOf('workers', {
   world: { patches: false },
   notJudged: { I2: "the order of changes is that of the workers' clocks" },

@@ -1,4 +1,5 @@
-// An engine that is killed, frozen or slow, responds with nonsense, or is locked out of its database or out of disk.
+// Cases of an engine that is killed, frozen or slow, responds with nonsense, or is locked out of its database or out of
+// disk space.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +15,7 @@ import { outage, underLoad } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-/** The engine fails under load: routes that do not need it keep working. */
+/** Makes the engine fail under load: routes that do not need it must keep working. */
 async function engineOutage(world: World, what: string, during: () => Promise<unknown>): Promise<void> {
   await underLoad(world, { clients: 8 }, async () => {
     await pause(world.random.between(1_000, 2_000));
@@ -53,7 +54,7 @@ const frozen: Case = {
 const slow: Case = {
   name: 'engine-slow-2-s-a-call',
   tries: 2,
-  // A read takes four calls.
+  // Not scaled, because a read takes four calls.
   timeoutScale: 1,
   world: { budgetMs: 25_000 },
   async tryOnce(world) {
@@ -80,7 +81,7 @@ const outOfItsMind: Case = {
   },
 };
 
-/** Longer than the engine itself waits for a lock. */
+/** Duration of a lock in milliseconds, longer than the engine itself waits for one. */
 const lockedMs = 20_000;
 
 /** Blocks other writers. */
@@ -130,7 +131,7 @@ const locked: Case = {
   },
 };
 
-/** The file system of the engine's data is filled to its last block. */
+/** Fills the file system of the engine's data to its last block; returns the path of the file. */
 function fillDisk(folder: string): string {
   const file = join(folder, 'full');
   const { bavail, bsize } = statfsSync(folder);
@@ -138,7 +139,7 @@ function fillDisk(folder: string): string {
     try {
       writeFileSync(file, Buffer.alloc(size), { flag: 'a' });
     } catch {
-      // Less was left than it seemed: half of it next.
+      // Less space was left than reported: tries half of it next.
     }
   }
   return file;

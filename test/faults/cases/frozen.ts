@@ -1,4 +1,5 @@
-// Processes that are stopped (SIGSTOP) past every time-out and then continued: nothing is applied twice or too late.
+// Cases of processes that are stopped (SIGSTOP) past every timeout and then continued: nothing may be applied twice or
+// too late.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Program } from '../../stack/program.ts';
@@ -11,18 +12,18 @@ import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
 /**
- * Time-outs are a quarter of their defaults: response time-outs (writes 90 s, reads 22 s), calls to back ends (20 s) and
- * to the engine (10 s), and the response deadline (25 s). Not scaled: a lock of an Idempotency-Key lasts 60 s and two calls to
- * the engine, so a router is stopped for longer than that.
+ * Timeouts are a quarter of their defaults: response timeouts (writes 90 s, reads 22 s), calls to back ends (20 s)
+ * and to the engine (10 s), and the response deadline (25 s). Not scaled: a lock of an Idempotency-Key lasts 60 s and
+ * two calls to the engine, so a router is stopped for longer than that.
  */
 const writeTimeoutMs = 23_000;
 const budgetMs = 6_000;
 const lockMs = 65_000;
-/** Past a write's response time-out, and past its lock. */
+/** Durations past a write's response timeout, and past its lock, in milliseconds. */
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
-/** Further workers that are stopped. */
+/** Number of additional workers that are stopped. */
 const addedWorkers = 5;
-/** A write that is applied later than this has been sent to the back end after its task had timed out. */
+/** A write that is applied later than this many milliseconds was sent to the back end after its task had timed out. */
 const lateMs = budgetMs + writeTimeoutMs;
 
 const world: WorldOptions = {
@@ -36,7 +37,7 @@ const common: Partial<Case> = { load, world, needs: ['redis'] };
 
 type Frozen = Outage & {
   readonly ms: number;
-  /** Undefined: writes wait in the engine, and may be applied late. */
+  /** Limit for late writes; undefined when writes wait in the engine and may be applied late. */
   readonly lateMs?: number;
 };
 
@@ -69,7 +70,7 @@ const worker: Case = {
   ...common,
   async tryOnce(world) {
     const { stack, operations } = world;
-    // Each one has an open poll, and gets the next task.
+    // Each added worker has an open poll and gets the next task.
     const added: Program[] = [];
     while (added.length < addedWorkers) added.push(await stack.addWorkers());
     const stopped = [world.workers[0]?.program(), ...added];

@@ -38,7 +38,9 @@ const database: Case = {
   tryOnce: (world) => lose(world, database.name, 'upstream', world.engine.databaseProxy),
 };
 
-/** A worker that has disappeared while the router still holds its polls: tasks that it hands out are lost. */
+/**
+ * A worker that has disappeared while the router still holds its polls: tasks that the router hands out to it are lost.
+ */
 const workers: Case = {
   name: 'workers-vanish',
   tries: 3,
@@ -64,7 +66,7 @@ const clients: Case = {
     world.proxies.backEnds.freezeAnswers();
     const sent = Array.from({ length: 20 }, (_, index) => (index % 4 === 0 ? vanishing.patch() : vanishing.movie()));
     await pause(500);
-    // The load's own requests wait with them for the back ends.
+    // The load's own requests also wait for the back ends.
     world.fault({ what: clients.name, stops: between.url, spares: withoutExecution });
     between.loseEnd('client');
     await pause(3_000);

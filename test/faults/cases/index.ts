@@ -1,4 +1,4 @@
-// All cases.
+// The list of all cases.
 
 import { backEndCases } from './back-ends.ts';
 import type { Case } from './case.ts';

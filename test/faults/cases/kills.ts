@@ -1,4 +1,4 @@
-// Kills of one or two components under a mixed load, and the same load without a fault.
+// Cases that kill one or two components under a mixed load, and a case with the same load and no fault.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ComponentKind } from '../component.ts';
@@ -16,16 +16,16 @@ const everything: WorldOptions = {
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   workers: { WORKERS_CONCURRENCY: '24' },
 };
-/** After a longer pause, no more progress is expected: unacknowledged messages return within two minutes. */
+/** After this time without progress none is expected: unacknowledged messages return within two minutes. */
 const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
-/** The last kind exists only when the engine is on Redis. */
+/** Kinds that are killed in turn; the last one exists only when the engine is on Redis. */
 const killedInTurn: readonly ComponentKind[] = [...killedKinds, "engine's Redis"];
-/** If there are several components of a kind, one in this many kills hits all of them. */
+/** If there are several components of a kind, one in this many kills hits all of them at once. */
 const allAtOnceOneIn = 5;
 
-/** The kinds in turn, so that each is killed equally often; the seed determines pauses and victims. */
+/** Kills the kinds in turn, so that each is killed equally often; the seed determines pauses and victims. */
 const oneAfterTheOther: Case = {
   name: 'kills-under-load',
   tries: 8,
@@ -36,7 +36,7 @@ const oneAfterTheOther: Case = {
   tryOnce: (world) => killInTurn(world, killedInTurn),
 };
 
-/** Kills one component of the kind that was killed least, or all of this kind. */
+/** Kills one component, or all components, of the kind that was killed least often. */
 async function killInTurn(world: World, kinds: readonly ComponentKind[]): Promise<void> {
   const { random, components } = world;
   const present = kinds.filter((kind) => components.some((component) => component.kind === kind));
@@ -49,7 +49,7 @@ async function killInTurn(world: World, kinds: readonly ComponentKind[]): Promis
 
 const storeKinds: readonly ComponentKind[] = ['engine', "engine's Redis"];
 
-/** The engine and its Redis in turn, and sometimes both at the same moment. */
+/** Kills the engine and its Redis in turn, and sometimes both at the same moment. */
 const engineAndStore: Case = {
   name: 'engine-and-its-redis-killed',
   tries: 6,
@@ -73,7 +73,7 @@ function killsOf(world: World, kind: ComponentKind): number {
     .length;
 }
 
-/** Every pair of kinds, both killed at the same moment. */
+/** Every pair of kinds, to be killed at the same moment. */
 const pairs = killedKinds.flatMap((one, index) => killedKinds.slice(index + 1).map((other) => [one, other] as const));
 
 const twoAtOnce: Case = {
@@ -93,7 +93,7 @@ const twoAtOnce: Case = {
         pair.map((kind) => world.component(kind)),
         random.between(0, 2_000),
       );
-    // Not killed but hung, while the engine is killed.
+    // Redis hangs instead of being killed, while the engine is killed.
     world.fault({ what: 'Redis hung', breaks: ['keyed'] });
     redis?.hang();
     await world.killAndRestart([{ ...world.component('engine'), breaks: ['movies', 'adaptor'] }], 1_000);
@@ -103,7 +103,10 @@ const twoAtOnce: Case = {
   },
 };
 
-/** What production has, each part killed once: two engines on PostgreSQL, two routers, Redis, Keycloak, workers. */
+/**
+ * The production topology, in which each part is killed once: two engines on PostgreSQL, two routers, Redis, Keycloak,
+ * workers.
+ */
 const production: Case = {
   name: 'production-topology',
   tries: 10,
@@ -121,7 +124,7 @@ const production: Case = {
   },
 };
 
-/** No fault at all: what the others are compared with. */
+/** No fault: the baseline for the other cases. */
 const quiet: Case = {
   name: 'no-fault',
   tries: 2,

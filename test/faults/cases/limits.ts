@@ -9,7 +9,9 @@ import type { WorldOptions } from '../start-world.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-/** A few more than the router has open: clients, workers and the engine want more. */
+/**
+ * The limit is this many descriptors above those that the router has open; clients, workers and the engine need more.
+ */
 const spareDescriptors = 8;
 
 const routerAway = { I6: 'the router itself is in need' };
@@ -33,11 +35,14 @@ const descriptorsExhausted: Case = {
   },
 };
 
-/** How long clients want large responses, and how many clients: more than fit into the process. */
+/**
+ * How long clients request large responses, in milliseconds, and how many clients: more than the process has memory
+ * for.
+ */
 const pressMs = 10_000;
 const pressing = 12;
 
-/** Clients that want the largest responses there are, one after the other. */
+/** Runs clients that request the largest possible responses, one after the other. */
 async function press({ operations }: World): Promise<void> {
   const end = performance.now() + pressMs;
   const client = async () => {
@@ -59,7 +64,7 @@ const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'work
 /** Pause of a client whose connection broke, in milliseconds. */
 const refusedMs = 500;
 
-/** Requests crash it repeatedly, and it is restarted. */
+/** Requests crash the victim repeatedly, and it is restarted. */
 async function runOutOfMemory(world: World, victim: ProgramComponent, what: Outage): Promise<void> {
   const ends = world.keepRunning(victim);
   const before = ends.length;

@@ -1,9 +1,9 @@
-// A Redis that is away and comes back without its data.
+// Cases of a Redis that becomes unavailable and returns without its data.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from './case.ts';
 
-/** The locks of keys are lost while their requests are in progress and are repeated at the other router. */
+/** The idempotency locks are lost while their requests are in progress and are repeated at the other router. */
 const dataLost: Case = {
   name: 'redis-data-lost',
   tries: 5,
@@ -13,7 +13,7 @@ const dataLost: Case = {
   notOn: { redis: "the router's records of executions are in this Redis, and a write without its record is unknown" },
   async tryOnce(world) {
     await pause(1_000);
-    // Its file has the deletion: it starts empty.
+    // The append-only file contains the deletion, so Redis starts empty.
     await world.redis?.command('FLUSHALL');
     await world.killAndRestart([world.component('Redis')], 4_000);
   },

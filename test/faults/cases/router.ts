@@ -1,4 +1,4 @@
-// Routers that die or drain with many requests in flight.
+// Cases of routers that die or drain with many requests in flight.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCount } from '../../stack/metrics.ts';
@@ -20,7 +20,7 @@ async function fill(world: World, count: number) {
     index % 10 === 0 ? operations.patch() : index % 2 === 0 ? operations.put() : operations.movie(),
   );
   const waits = () => readCount(stack.operationsUrl, 'router_completion_waiters');
-  // Where the machine is slow the adaptive limit lets only a few into the engine at once.
+  // On a slow machine, the adaptive limit admits only a few requests to the engine at once.
   await pollUntil('a quarter of them to wait', async () => (await waits()) >= count / 4);
   return sent;
 }
@@ -38,7 +38,7 @@ const killed: Case = {
       await world.kill(world.component('router'));
       const outcomes = await Promise.all(sent);
       world.expect(performance.now() - killedAt < 2_000, 'a connection outlived its router');
-      // What admission control had refused was answered before.
+      // Requests that admission control refused had a response before the kill.
       for (const { status } of outcomes) world.expect(status === undefined || status === 503, `answered ${status}`);
       world.proxies.backEnds.thaw();
       await world.component('router').start();

@@ -73,7 +73,7 @@ const configurationAway: Case = {
       server.closeAllConnections();
       await pause(2_000);
     });
-    // A router that was killed starts with its copy; a router without a copy does not start.
+    // A killed router starts with its local copy of the configuration; a router without a copy does not start.
     await outage(world, { what: `${configurationAway.name} at a start`, stops: stack.url }, async () => {
       await world.kill(world.component('router'));
       const withoutCopy = { ...stack.routerEnv, ROUTER_PORT: '0', CONFIG_URL: url };
@@ -89,7 +89,10 @@ const configurationAway: Case = {
   },
 };
 
-/** An hour, sixty times as fast: pauses between tries go up to 5 s instead of 300 s, for 1440 s instead of a day. */
+/**
+ * An outage of an hour, sixty times as fast: pauses between attempts grow to 5 s instead of 300 s, for 1440 s instead
+ * of a day.
+ */
 const mdmAway: Case = {
   name: 'mdm-away-for-an-hour',
   tries: 1,

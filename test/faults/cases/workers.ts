@@ -1,4 +1,5 @@
-// Cases of workers that are killed: before the call, between the call and the report, after the report, and all of them.
+// Cases of workers that are killed: before the call, between the call and the report, after the report, and all of
+// them.
 
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type AnyEvent, now } from '../history.ts';
@@ -9,7 +10,7 @@ import type { WorldOptions } from '../start-world.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-/** For a world in which workers die. */
+/** Options of a world in which workers die. */
 export const withDyingWorkers: WorldOptions = {
   /** Keeps the circuit breaker of a back end closed. */
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
@@ -21,7 +22,7 @@ export const withDyingWorkers: WorldOptions = {
 };
 const world = withDyingWorkers;
 
-/** Number of tasks that a worker process runs concurrently. */
+/** Sends a few reads and writes, which one worker process can run concurrently. */
 function sendSome({ operations: { movie, terms, put, patch } }: World): Promise<Outcome>[] {
   return [movie, movie, movie, movie, terms, terms, put, put, patch, patch].map((send) => send());
 }
@@ -37,7 +38,7 @@ async function sendUnanswered(world: World): Promise<{ from: number; sent: Promi
 
 const isWrite = ({ method }: { method: string }) => method !== 'GET';
 
-/** The requests of this try, from the history. */
+/** Returns the requests of this try, from the history. */
 function progress(world: World, from: number) {
   const isOwn = (event: AnyEvent) => 'op' in event && event.op.startsWith(world.operations.prefix);
   const events = world.events().filter((event) => event.at >= from && isOwn(event));
@@ -48,8 +49,8 @@ function progress(world: World, from: number) {
 }
 
 /**
- * Waits until the workers hold the writes: the engine says so. Reads were sent before them, and are dispatched directly
- * without the engine's knowledge.
+ * Waits until the workers hold the writes, according to the engine. Reads were sent before the writes and are
+ * dispatched directly, without the engine's knowledge.
  */
 async function untilHandedOut(world: World, from: number): Promise<void> {
   const isInProgress = async (op: string) => (await stateOfTask(world, op)) === 'IN_PROGRESS';
@@ -64,7 +65,7 @@ interface ReadExecution {
   readonly tasks?: readonly { readonly status: string }[];
 }
 
-/** State of the first task of a write. */
+/** Returns the state of the first task of a write. */
 async function stateOfTask({ engine }: World, op: string): Promise<string | undefined> {
   const read = async <T>(path: string) => (await (await fetch(`${engine.url}/api/workflow/${path}`)).json()) as T;
   const workflow = 'college-adaptorWF';
@@ -76,7 +77,7 @@ async function stateOfTask({ engine }: World, op: string): Promise<string | unde
   return found.find(({ correlationId }) => correlationId === op)?.tasks?.[0]?.status;
 }
 
-/** A write whose worker died has no outcome; a read is handed out again. */
+/** Expects that a write whose worker died has an unknown outcome, and that a read is handed out again. */
 function expectLost(world: World, outcomes: readonly Outcome[], reads: ReadonlySet<string>): void {
   for (const { op, status } of outcomes) {
     const isExpected = status === 504 || (status === 200 && reads.has(op));
@@ -138,7 +139,7 @@ const after: Case = {
   world,
   async tryOnce(world) {
     const { sent } = await sendUnanswered(world);
-    // Reports get through to the router; no worker learns that they did.
+    // Reports reach the router, but no worker receives the responses.
     world.proxies.api.freezeAnswers();
     world.proxies.backEnds.thaw();
     for (const { status } of await Promise.all(sent)) world.expect(status === 200, `answered ${status}, not 200`);

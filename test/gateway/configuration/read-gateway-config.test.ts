@@ -1,4 +1,4 @@
-// Reading gateway.config.yml where there is no readable file.
+// Tests of reading gateway.config.yml when there is no readable file.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -47,7 +47,7 @@ describe('the activity of a route', () => {
     expect(activity.routes(0)[0]?.p99).toBeGreaterThan(0);
   });
 
-  it('forgets what is older than ten minutes, and uses its place again', () => {
+  it('forgets entries that are older than ten minutes, and reuses their slots', () => {
     const activity = new Activity();
     activity.record(request({ status: 500 }), 0);
     activity.record(request(), 60 * stepMs);

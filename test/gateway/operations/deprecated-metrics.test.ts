@@ -1,4 +1,4 @@
-// Deprecated names of metrics in a scrape.
+// Tests of deprecated names of metrics in a scrape.
 
 import { Gauge, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// The filter of the list of executions: addresses, searches, and what the engine must not be asked.
+// Tests of the filter of the list of executions: addresses, searches, and queries that must not reach the engine.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';

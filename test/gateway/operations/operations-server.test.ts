@@ -1,4 +1,5 @@
-// Whom the operations port answers: requests that name it by an address or by a name of its own (DNS rebinding), over real HTTP.
+// Tests of the Host check of the operations port (DNS rebinding), over real HTTP: it accepts addresses and its own
+// names.
 
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { once } from 'node:events';

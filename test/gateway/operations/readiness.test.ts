@@ -1,4 +1,4 @@
-// The router logs that it is ready at the first ready result of /health/ready.
+// Tests that the router logs that it is ready at the first ready result of /health/ready.
 
 import { describe, expect, it } from 'vitest';
 import { ReadinessChecks, RouterReadiness } from '../../../gateway/operations/readiness.ts';

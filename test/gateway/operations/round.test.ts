@@ -1,4 +1,5 @@
-// The round of a change: followers by events and handlers, what is missing, and followers whose event is unknown.
+// Tests of the round of a change: follow-up executions by events and handlers, missing ones, and those whose event is
+// unknown.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -34,7 +35,7 @@ const share = execution('share-0001', 'mdm-shareWF', {
   taskToDomain: { mdm_share: '002' },
 });
 
-/** Has these executions, found by their correlation id. */
+/** Returns a reader that finds these executions by their correlation id. */
 function readerOf(...executions: WholeExecution[]): ExecutionReader {
   return {
     async search({ correlationIds = [] }) {
@@ -76,7 +77,7 @@ describe('readRound', () => {
     expect(outline((await readRound(readerOf(movie), movie, handlers)).first)).toEqual([['moviesWF - COMPLETED']]);
   });
 
-  it('shows followers of a source that is gone, or whose handlers have changed', async () => {
+  it('shows follow-up executions of a source that no longer exists, or whose handlers have changed', async () => {
     const { first } = await readRound(readerOf(notification, share), share, handlers);
     expect(outline(first)).toEqual([['mdmWF - COMPLETED', ['mdm-shareWF 002 COMPLETED']]]);
     const unknown = await readRound(readerOf(patch, notification, share), patch, []);

@@ -1,4 +1,4 @@
-// The parts of the pages: HTML into which nothing breaks out, and numbers.
+// Tests of the parts of the pages: values that cannot break out of the HTML, and number formats.
 
 import { describe, expect, it } from 'vitest';
 import { formatAge, formatMs, formatRate } from '../../../gateway/operations/pages/format.ts';

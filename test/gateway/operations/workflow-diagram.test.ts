@@ -12,7 +12,7 @@ const executed = (referenceTaskName: string, fields: Partial<ExecutedTask> = {})
 });
 const simple = (taskReferenceName: string): DefinedTask => ({ taskReferenceName, type: 'SIMPLE' });
 
-/** Every node of a diagram: `title: meaning, subtitle`. */
+/** Returns every node of a diagram as `title: meaning, subtitle`. */
 function nodesOf(block: Block): string[] {
   if (block.kind === 'node') return [`${block.title}: ${block.meaning}, ${block.subtitle}`];
   if (block.kind === 'sequence') return block.blocks.flatMap(nodesOf);

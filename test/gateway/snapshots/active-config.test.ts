@@ -1,4 +1,4 @@
-// The live view of the active configuration.
+// Tests of the live view of the active configuration.
 
 import { expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';

@@ -1,4 +1,5 @@
-// Shared resources: created once per inputs, stopped after the last user, and removed from the metrics.
+// Tests of shared resources: they are created once per set of inputs, stopped after the last user, and removed from the
+// metrics.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Registry } from 'prom-client';

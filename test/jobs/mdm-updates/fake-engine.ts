@@ -1,4 +1,4 @@
-// An HTTP server in place of the engine, with clients of it; all are closed after the test.
+// A fake engine over HTTP, with clients; all are closed after the test.
 
 import { createServer, type RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
@@ -8,7 +8,7 @@ import { noRecorder } from '#lib/records/recorder.ts';
 import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 import type { ShareDependencies } from '../../../jobs/mdm-updates/share-update.ts';
 
-/** Starts the server and returns what a share is started with. Call it in a test. */
+/** Starts the server and returns the dependencies for starting a share. Call it in a test. */
 export async function startFakeEngine(respond: RequestListener): Promise<ShareDependencies> {
   const server = await listenOnLoopback(createServer(respond));
   const engine = new Engine({ url: server.url, timeoutMs: 5_000, connections: 1 });

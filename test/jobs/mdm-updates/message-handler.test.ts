@@ -1,4 +1,4 @@
-// What becomes of a message of MDM's update queue when the engine refuses, fails or is away.
+// Tests of handling a message of MDM's update queue when the engine refuses, fails or is unavailable.
 
 import { expect, it } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
@@ -10,7 +10,7 @@ import { startFakeEngine } from './fake-engine.ts';
 const stopping = new AbortController().signal;
 const update = { misCode: '002', sisPersonId: 'B00417733', cccid: 'ABC1234', updateId: 'u-1' };
 
-/** An engine that has no executions and responds to starts with these statuses, at last with 200. */
+/** Starts an engine without executions that responds to starts with these statuses, and then with 200. */
 async function startEngine(statuses: number[]) {
   let starts = 0;
   const dependencies = await startFakeEngine((request, response) => {

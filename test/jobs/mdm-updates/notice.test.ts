@@ -1,4 +1,4 @@
-// What readiness says about the consumer of MDM's updates.
+// Tests of the readiness notices about the consumer of MDM's updates.
 
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';

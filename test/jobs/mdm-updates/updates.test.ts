@@ -1,4 +1,4 @@
-// What MDM publishes: which messages are updates, and which share each one starts.
+// Tests of MDM's messages: which ones are updates, and which share each update starts.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ describe('the share of an update', () => {
     expect(shareOf({ ...update, misCode: '999' }, definitions)).toBeUndefined();
   });
 
-  /** Starts the share at an engine whose index has these executions; returns the calls. */
+  /** Starts the share on an engine whose index has these executions; returns the calls. */
   async function callsWith(found: object[], isRepeat: boolean): Promise<(string | undefined)[]> {
     const calls: (string | undefined)[] = [];
     const dependencies = await startFakeEngine((request, response) => {

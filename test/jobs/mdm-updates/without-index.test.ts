@@ -1,4 +1,4 @@
-// Shares of updates on an engine without an index: the records in a real Redis tell which were started.
+// Tests of shares of updates on an engine without an index: records in a real Redis show which shares were started.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ const share = { name: 'mdm-shareWF', version: 1, correlationId: 'u-1', input };
 let engine: EngineWithoutIndex;
 beforeEach(() => void (engine = engineWithoutIndex()));
 
-/** The dependencies of one router. */
+/** Returns the dependencies of one router. */
 function routerWith(records: ExecutionRecords | undefined, call: SendRequest = engine.call): ShareDependencies {
   const presence = new IndexPresence(call);
   return {
@@ -42,7 +42,7 @@ function routerWith(records: ExecutionRecords | undefined, call: SendRequest = e
 
 const sharesStarted = async () => (await new ExecutionApi(engine.call).running(share.name)).length;
 
-/** Fails each start like this, after the engine has it or before. */
+/** Returns an engine call that fails each start with this error, after or before the engine has received it. */
 const failingWith =
   (error: EngineError, { isStored }: { isStored: boolean }): SendRequest =>
   async (request) => {

@@ -45,7 +45,7 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       }
       return { removed: ids, refused: {} };
     },
-    // The router's records: a corrected row leaves the result of the rule at once.
+    // In the router's records, a corrected row leaves the result of the rule at once.
     async recordEnd(id: string, status: WorkflowStatus) {
       const at = index.findIndex(({ workflowId, indexed }) => workflowId === id && indexed !== status);
       if (at >= 0) index.splice(at, 1);
@@ -58,7 +58,7 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       return execution === undefined ? null : { status: execution.status, input: execution.input ?? {} };
     },
   };
-  // Time passes with searches, not with the machine.
+  // The clock advances with each search.
   return { api: api as unknown as ExecutionApi, clock: () => searches * 100, alive, batches, whole };
 }
 

@@ -16,13 +16,13 @@ const routes = [
 ];
 const workflows = ['moviesWF', 'college-adaptorWF', 'mdmWF'];
 const dayMs = 86_400_000;
-/** The rules when the engine has executions of these workflows. */
+/** Returns the rules when the engine has executions of these workflows. */
 const rulesOf = (config: Config, names = workflows) =>
   readRules(config, routes, { api: { workflows: async () => names }, now: Date.now() });
 const configOf = async (env: Record<string, string> = {}) => (await loadConfig({ env })).config;
 
 describe('rules of the configuration', () => {
-  it('no route of its own: two rules for everything', async () => {
+  it('no rules for routes: two rules cover everything', async () => {
     const config = await configOf({ PRUNE_COMPLETEDDAYS: '7', PRUNE_FAILEDDAYS: '90' });
     expect(await rulesOf(config)).toEqual([
       { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 7 * dayMs },
@@ -30,7 +30,7 @@ describe('rules of the configuration', () => {
     ]);
   });
 
-  it('a route of its own: left out of the others, which go workflow by workflow', async () => {
+  it('a rule for a route: its executions are excluded from the general rules, one for each workflow', async () => {
     const config = await configOf({ 'prune.movies.days': '2' });
     const rules = await rulesOf(config);
     expect(rules[0]).toEqual({
@@ -48,12 +48,12 @@ describe('rules of the configuration', () => {
     ]);
   });
 
-  it('a route that shares its workflow: told apart by who asked, on both sides', async () => {
+  it('a route that shares its workflow: both rules select executions by their route', async () => {
     const config = await configOf({ 'prune.adaptor-slow.days': '60' });
     const rules = await rulesOf(config);
     expect(rules[0]).toMatchObject({ route: 'adaptor-slow', workflow: 'college-adaptorWF', olderThanMs: 60 * dayMs });
     expect(rules.filter(({ route }) => route !== undefined)).toHaveLength(1);
-    // Also those of the reconciler, and those that were started without a route.
+    // These rules also cover executions that the reconciler started, and those without a route.
     const general = rules.slice(1).filter(({ workflow }) => workflow === 'college-adaptorWF');
     expect(general).toMatchObject([
       { name: 'completed', exceptRoutes: ['adaptor-slow'] },
@@ -82,7 +82,7 @@ describe('rules of the configuration', () => {
 });
 
 describe('rules of a command', () => {
-  it('--older-than: one rule for what was asked for', async () => {
+  it('--older-than: one rule for the given options', async () => {
     const config = await configOf();
     expect(rulesFor({ olderThan: '7d', state: 'failed', route: 'movies' }, config, routes)).toEqual([
       { name: 'route movies, failed', statuses: ['FAILED'], olderThanMs: 7 * dayMs, workflow: 'moviesWF' },

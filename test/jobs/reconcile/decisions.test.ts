@@ -108,7 +108,7 @@ describe('a PATCH that runs', () => {
   const running = (tasks: ExecutedTask[], fields: Partial<WholeExecution> = {}) =>
     decidePatch(patch({ status: 'RUNNING', endTime: 0, tasks, ...fields }), alone, context);
 
-  it('with its EVENT scheduled for long → resumed; a second time → replaced by what it should have started', () => {
+  it('whose EVENT task stays scheduled → resumed; the second time → replaced by the execution it should start', () => {
     expect(running([intake(), event('SCHEDULED')])).toMatchObject({ kind: 'resume', fallback: [mdm] });
     expect(running([intake(), event('CANCELED'), event('SCHEDULED')])).toMatchObject({
       kind: 'replace',
@@ -149,7 +149,7 @@ describe('a PATCH that runs', () => {
   });
 });
 
-describe('a PATCH whose outcome nobody knows', () => {
+describe('a PATCH with an unknown outcome', () => {
   const lost = (fields: Partial<ExecutedTask> = {}, body?: string) =>
     patch({ status: 'TIMED_OUT', tasks: [intake({ status: 'TIMED_OUT', outputData: {}, ...fields })] }, body);
   const probe = (status: number, body?: string, fields: Partial<WholeExecution> = {}) =>
@@ -162,7 +162,7 @@ describe('a PATCH whose outcome nobody knows', () => {
     });
   const decideWith = (...probes: WholeExecution[]) => decidePatch(lost(), { ...alone, probes }, context);
 
-  it('→ the back end is asked by a GET of the same resource, in the same task domain', () => {
+  it('→ the back end is probed with a GET of the same resource, in the same task domain', () => {
     const execution = { ...lost(), taskToDomain: { '*': '002' } };
     const decision = decidePatch(execution, alone, context);
     expect(decision).toMatchObject({
@@ -190,17 +190,17 @@ describe('a PATCH whose outcome nobody knows', () => {
     }
   });
 
-  it('superseded by another execution of its Idempotency-Key → settled: that one is told to MDM', () => {
+  it('superseded by another execution of its Idempotency-Key → settled: MDM is notified of the other execution', () => {
     const ended = { ...lost({ status: 'CANCELED' }), status: 'TERMINATED', reasonForIncompletion: superseded } as const;
     expect(decidePatch(ended, alone, context)).toEqual({ kind: 'settled' });
   });
 
-  it('the worker says that it may have been applied → asked', () => {
+  it('the worker reports that it may have been applied → probed', () => {
     const reasonForIncompletion = 'back-end-timeout: no response within 20000 ms; the change may have been applied';
     expect(decidePatch(lost({ status: 'FAILED', reasonForIncompletion }), alone, context).kind).toBe('ask');
   });
 
-  it('the record has what was set → MDM is told with the record, at the time of the PATCH', () => {
+  it('the record has the values of the PATCH → MDM is notified with the record and the time of the PATCH', () => {
     const record = '{"sisPersonId":"p1","cccid":"C1","lastName":"Doe"}';
     expect(decideWith(probe(200, record))).toMatchObject({
       kind: 'start',
@@ -228,7 +228,7 @@ describe('a PATCH whose outcome nobody knows', () => {
     }
   });
 
-  it('the back end is away → asked again, after a pause that doubles', () => {
+  it('the back end is unavailable → probed again, after a pause that doubles', () => {
     const away = (endTime: number) => probe(503, '', { endTime });
     expect(decideWith(away(justNow)).kind).toBe('unanswered');
     expect(decideWith(away(longAgo)).kind).toBe('ask');
@@ -238,7 +238,7 @@ describe('a PATCH whose outcome nobody knows', () => {
     expect(decideWith(probe(200, '', { status: 'FAILED', endTime: longAgo })).kind).toBe('ask');
   });
 
-  it('encrypted: asked and told in ciphertext, each bound to its own execution', () => {
+  it('encrypted: probe and notification are in ciphertext, each bound to its own execution', () => {
     const sealed = { ...context, codec: sealing };
     const inbound = sealing.packInbound(request('{"cccid":"C1"}'), ['mis']);
     const execution = { ...lost(), input: { inbound } };
@@ -319,7 +319,7 @@ describe('an mdmWF', () => {
     expect(decideNotification(failed, unshared, context)).toEqual({ kind: 'settled' });
   });
 
-  it('whose worker is gone unnoticed → resumed; the same for a share', () => {
+  it('whose worker has disappeared → resumed; the same for a share', () => {
     const tasks = [
       notify([], { status: 'IN_PROGRESS', startTime: now - 130_000, endTime: 0, responseTimeoutSeconds: 60 }),
     ];
@@ -329,7 +329,7 @@ describe('an mdmWF', () => {
     expect(decideShare(execution, context)).toMatchObject(decision);
   });
 
-  it('whose task was given up long ago while it runs on → resumed; the same for a share', () => {
+  it('whose task ended without success long ago while it keeps running → resumed; the same for a share', () => {
     const tasks = [notify([], { status: 'TIMED_OUT' })];
     const execution = notification({ status: 'RUNNING', tasks });
     const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
@@ -473,7 +473,7 @@ describe('a row of the index', () => {
   });
 });
 
-describe('whether a change stands', () => {
+describe('whether a change was applied', () => {
   test.each([
     ['{"cccid":"A"}', '{"cccid":"A","x":1}', 'all'],
     ['{"cccid":"A","x":2}', '{"cccid":"A","x":1}', 'some'],

@@ -48,7 +48,7 @@ export function createEngineIndex() {
     }
     if (pathname.includes('/decide/') && hasEnded(found)) executions.set(id, withoutOpenTasks(found));
     if (pathname.endsWith('/retry')) {
-      // As WorkflowExecutorOps.retry of Conductor 3.32.1 refuses it.
+      // The refusal of WorkflowExecutorOps.retry in Conductor 3.32.1.
       if (!hasEnded(found)) return refusal(404, `Workflow is still running.  status=${found.status}`);
       if (found.tasks.length === 0) return refusal(409, 'Workflow has not started yet');
       const last = found.tasks.at(-1) as ExecutedTask;
@@ -74,11 +74,11 @@ export function createEngineIndex() {
     put: (execution: WholeExecution) => void executions.set(execution.workflowId, execution),
     /** Called before each request takes effect; may throw, or wait. */
     beforeCall: (_request: EngineRequest): void | Promise<void> => undefined,
-    /** Returns what becomes of an execution that is started. */
+    /** Returns the changes that happen to an execution when it is started. */
     outcomeOf: (_request: StartWorkflowRequest): Partial<WholeExecution> => ({}),
-    /** Time of terminations; absent: right after the start of the execution. */
+    /** Time of terminations; by default right after the start of the execution. */
     now: undefined as (() => number) | undefined,
-    /** Everything that the engine has. */
+    /** All executions of the engine. */
     executions: executions as ReadonlyMap<string, WholeExecution>,
   };
   return engine;
@@ -100,7 +100,7 @@ function nextAttempt({ taskId, taskType, referenceTaskName, retryCount = 0 }: Ex
   return { taskId: `${taskId}-${attempt}`, taskType, referenceTaskName, status: 'SCHEDULED', retryCount: attempt };
 }
 
-/** An execution that no scan returns, only a search for what follows from a PATCH. */
+/** Returns an execution that no scan finds, only a search for follow-up executions of a PATCH. */
 function startedBy({ name, version, correlationId = '', input }: StartWorkflowRequest, workflowId: string) {
   const fields = { workflowId, workflowName: name, workflowVersion: version, correlationId, input };
   return { ...fields, status: 'COMPLETED', startTime: 0, endTime: 0, output: {}, tasks: [] } as WholeExecution;

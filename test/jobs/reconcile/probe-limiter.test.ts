@@ -8,7 +8,7 @@ const now = 1_795_275_400_000;
 const afterMs = 60_000;
 const concurrency = configSchema.properties['workers.concurrency'] as { default: number };
 
-/** Returns how many of a hundred executions acquire a permit. */
+/** Returns the number of executions, of a hundred, that acquire a permit. */
 function countTurns(turns: ProbeLimiter, backEnd: string, at = now): number {
   return Array.from({ length: 100 }, (_, index) =>
     turns.tryAcquire({ backEnd, executionId: `${backEnd}-${index}` }, at),
@@ -16,11 +16,11 @@ function countTurns(turns: ProbeLimiter, backEnd: string, at = now): number {
 }
 
 describe('questions to one back end', () => {
-  it('nobody knows whether it answers → one at a time', () => {
+  it('not known to respond → one probe at a time', () => {
     expect(countTurns(new ProbeLimiter(afterMs), '001')).toBe(1);
   });
 
-  it('with each response twice as many, up to half of the tasks that a worker takes at once', () => {
+  it('each response doubles the limit, up to half of the tasks that a worker runs concurrently', () => {
     const turns = new ProbeLimiter(afterMs);
     const granted = [1, 2, 3, 4, 5].map(() => {
       const count = countTurns(turns, '001');
@@ -53,7 +53,7 @@ describe('questions to one back end', () => {
     expect(turns.tryAcquire({ backEnd: '001', executionId: 'e-2' }, now)).toBe(true);
   });
 
-  it('asked before this process began → counts', () => {
+  it('a probe of an earlier process → counts', () => {
     const turns = new ProbeLimiter(afterMs);
     turns.update({ backEnd: '001', executionId: 'e-1' }, 'under-way', now);
     expect(turns.tryAcquire({ backEnd: '001', executionId: 'e-2' }, now)).toBe(false);
@@ -61,12 +61,12 @@ describe('questions to one back end', () => {
 });
 
 describe('questions to many back ends', () => {
-  it('two together while nobody knows whether they answer', () => {
+  it('two probes in total while they are not known to respond', () => {
     const turns = new ProbeLimiter(afterMs);
     expect(['001', '002', '003', '004'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 0, 0]);
   });
 
-  it('one that answers is not held up by those that do not', () => {
+  it('one that responds is not delayed by those that do not', () => {
     const turns = new ProbeLimiter(afterMs);
     turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, now);
     turns.update({ backEnd: '001', executionId: 'e-1' }, 'answered', now);
@@ -74,7 +74,7 @@ describe('questions to many back ends', () => {
   });
 });
 
-describe('an execution whose probe does not show in the index', () => {
+describe('an execution whose probe does not appear in the index', () => {
   it('holds its permit for ten minutes at most', () => {
     const limiter = new ProbeLimiter(60_000);
     const [proven, hidden] = [

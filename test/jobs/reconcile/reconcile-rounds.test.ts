@@ -16,7 +16,7 @@ const product = definitionsFor();
 const afterMs = 60_000;
 const day = 86_400_000;
 
-/** The product's definitions with version 3 of the workflow that carries a PATCH. */
+/** Returns the product's definitions with a version 3 of the workflow that handles a PATCH. */
 function withVersion3(definitions: Definitions): Definitions {
   const { workflows } = definitions;
   const added = workflows
@@ -192,7 +192,7 @@ describe('a reload of the definitions', () => {
     expect((await rounds.run()).unreconciled.get('unknown_version')).toBe(0);
   });
 
-  it('a PATCH of an unknown version that MDM was told of, or that was refused, is not counted', async () => {
+  it('a PATCH of an unknown version that MDM was notified of, or that was refused, is not counted', async () => {
     engine.put(patch({ workflowVersion: 3 }));
     engine.put(notification());
     const refused = createOutbound({ status: 404, headers: {}, body: Buffer.alloc(0) });
@@ -200,14 +200,14 @@ describe('a reload of the definitions', () => {
     expect(await reconcile().run()).toMatchObject({ findings: [] });
   });
 
-  it('a mdmWF of an unknown version is counted as well, when MDM named somebody', async () => {
+  it('an mdmWF of an unknown version is counted too when MDM named an interested system', async () => {
     engine.put({ ...notification('002'), workflowVersion: 7 });
     expect((await reconcile().run()).findings).toMatchObject([{ case: 'unknown_version', action: 'none' }]);
   });
 
   it('a handler for one more college: its shares that were judged without it are found', async () => {
     engine.put(notification('003'));
-    // A later execution advances the scan, which does not read earlier rows again.
+    // A later execution advances the scan, so that it does not read earlier rows again.
     engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
     const rounds = reconcile();
     for (let round = 0; round < 2; round++) expect(await rounds.run()).toMatchObject({ findings: [] });
@@ -270,7 +270,7 @@ it('finds an execution whose row entered the index long after its end', async ()
   expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
 });
 
-it('finds a PATCH at once that ended after long inspections', async () => {
+it('immediately finds a PATCH that ended during long inspections', async () => {
   const held = task('college-adaptor_intake', { status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 10_000 });
   engine.put(patch({ status: 'RUNNING', endTime: 0, output: {}, tasks: [held] }));
   const rounds = reconcile();

@@ -1,4 +1,4 @@
-// Which part of the index a scan of ended executions reads in each round.
+// Tests of which part of the index a scan of ended executions reads in each round.
 
 import { expect, it } from 'vitest';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';

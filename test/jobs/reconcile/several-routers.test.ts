@@ -1,4 +1,5 @@
-// Several routers without Redis reconcile the same executions: their calls interleave in every order, and they converge.
+// Tests of several routers without Redis that reconcile the same executions: their calls interleave in any order, and
+// they converge.
 
 import { expect, it } from 'vitest';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -19,7 +20,7 @@ const orders = Array.from({ length: byDepth(5, 20) }, (_, seed) => seed + 1);
 const mdmDefinitions = new MdmDefinitions(definitionsFor());
 const codec = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
 
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1, which are the same for the same seed (mulberry32). */
 function numbersOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -59,13 +60,16 @@ class Routers {
     );
   }
 
-  /** Runs a round on every router at once, and lets `msAfter` pass. @returns the executions that each counts as unreconciled */
+  /**
+   * Runs a round on every router concurrently, and lets `msAfter` pass.
+   * @returns the number of unreconciled executions by router
+   */
   async runRounds(msAfter = 30_000): Promise<number[]> {
     let running = this.#rounds.length;
     const ended = Promise.all(this.#rounds.map((rounds) => rounds.run().finally(() => running--)));
     while (running > 0) {
       await new Promise(setImmediate);
-      // A round that has not found its probe searches again after a second.
+      // A round that has not found its probe searches for it again after a second.
       if (this.#held.length === 0)
         await Promise.race([ended, new Promise<void>((resolve) => (this.#onHeld = resolve))]);
       this.#held.splice(Math.floor(this.#next() * this.#held.length), 1)[0]?.();
@@ -104,7 +108,7 @@ const interrupted = (now: number) =>
     reasonForIncompletion: 'reconciler: its worker did not report in time',
   }) as const;
 
-/** Faults of one execution that a reconciler repairs. */
+/** Faulty executions that a reconciler repairs, by fault. */
 const faults: Record<string, (name: Name, now: number) => WholeExecution> = {
   'terminated by a reconciler that was killed before its retry': (name, now) =>
     executionOf(name, now, {
@@ -127,7 +131,7 @@ const faults: Record<string, (name: Name, now: number) => WholeExecution> = {
   'without a task': (name, now) => executionOf(name, now, {}),
 };
 
-/** Keeps what follows from a PATCH out of the index. */
+/** Hides the follow-up executions of a PATCH from the index. */
 function hideFollowersOf(source: string, { api }: EngineIndex): void {
   const { search } = api;
   api.search = async (...query) => {
@@ -136,7 +140,7 @@ function hideFollowersOf(source: string, { api }: EngineIndex): void {
   };
 }
 
-/** A PATCH that a worker has taken: the response was 200, or its outcome is unknown. */
+/** Returns a PATCH that a worker has taken: with response 200, or with an unknown outcome. */
 function patchOf(workflowId: string, now: number, status: 'COMPLETED' | 'TIMED_OUT'): WholeExecution {
   const outbound = createOutbound({ status: 200, headers: {}, body: Buffer.from('{}') });
   const inbound = createInbound({
@@ -234,7 +238,7 @@ it('a probe whose row does not enter the index is started once by each router', 
       ? { startTime: routers.now, endTime: routers.now, output: { outbound } }
       : { status: 'RUNNING', startTime: routers.now, tasks: [taskOf('', {})] };
   hideFollowersOf('patch-1', engine);
-  // The response for the first raises the limit of probes that run at the same time.
+  // The response to the first probe raises the limit of concurrent probes.
   for (const id of ['patch-0', 'patch-1']) engine.put(patchOf(id, routers.now, 'TIMED_OUT'));
   for (let round = 0; round < 15; round++) await routers.runRounds(30_000);
   const probes = engine.started.filter(({ correlationId }) => correlationId === 'patch-1');

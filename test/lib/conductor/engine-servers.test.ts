@@ -1,4 +1,5 @@
-// Several servers of one engine: a call goes past a server that cannot be reached, and never twice where it may have arrived.
+// Tests of several servers of one engine: a call skips a server that cannot be reached, and is never repeated when it
+// may have arrived.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
@@ -10,9 +11,9 @@ import { pollUntil } from '../../stack/poll-until.ts';
 
 interface FakeServer {
   readonly url: string;
-  /** Calls that arrived, without looks at its health. */
+  /** Received calls, without health checks. */
   readonly calls: string[];
-  /** How it answers calls; default 200. */
+  /** Handles calls; by default with 200. */
   answer: RequestListener;
   isHealthy: boolean;
   stop(): Promise<void>;
@@ -75,7 +76,7 @@ const kindOf = (call: Promise<unknown>) =>
 
 describe('two servers of one engine', () => {
   it('both well → round-robin', async () => {
-    // Nobody is away here: a machine that is busy for half a second must not look like it.
+    // A long timeout, so that a machine that is busy for half a second does not look like an unavailable server.
     const { servers, engine } = await pair(10_000);
     for (let n = 0; n < 6; n++) await post(engine);
     expect(servers.map(({ calls }) => calls.length)).toEqual([3, 3]);
@@ -121,7 +122,7 @@ describe('two servers of one engine', () => {
     expect(servers.map(({ calls }) => calls.length)).toEqual([1, 4]);
   });
 
-  it('the caller leaves → nobody is left out', async () => {
+  it('the caller disconnects → no server is excluded', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = () => undefined;
     const leaving = new AbortController();
@@ -132,7 +133,7 @@ describe('two servers of one engine', () => {
     expect(engine.leftOut).toEqual([]);
   });
 
-  it('both away → unreachable at once; one comes back → calls are answered at once', async () => {
+  it('both unavailable → unreachable at once; one returns → calls succeed at once', async () => {
     const { servers, engine } = await pair();
     await Promise.all(servers.map((server) => server.stop()));
     for (let n = 0; n < 4; n++) expect(await kindOf(post(engine))).toBe('unreachable');
@@ -146,7 +147,7 @@ describe('two servers of one engine', () => {
     expect(servers.flatMap(({ calls }) => calls)).toEqual([]);
   });
 
-  it('an error status is a response: it is passed on, and nobody is left out', async () => {
+  it('an error status is a response: it is returned, and no server is excluded', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = (_request, response) => response.writeHead(500).end('{}');
     expect((await post(engine)).status).toBe(500);

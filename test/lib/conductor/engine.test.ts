@@ -1,4 +1,4 @@
-// Calls to an engine that does not behave: each ends in time, and as the kind of error that callers act on.
+// Tests of calls to a misbehaving engine: each ends in time, with the kind of error that callers expect.
 
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -49,12 +49,12 @@ describe('a start', () => {
 });
 
 describe('an engine that does not respond', () => {
-  it('a call ends at its deadline, the ones that wait for a connection too; those were never sent', async () => {
+  it('a call ends at its deadline; so do calls that wait for a connection, which were never sent', async () => {
     let arrived = 0;
     const engine = await engineThat(() => void (arrived += 1), { connections: 2 });
     const startedAt = performance.now();
     const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
-    // The connections are free only when the first two are over, which is later than the others may wait.
+    // Connections become free only when the first two calls end, which is after the deadlines of the other calls.
     const deadlines = [1_000, 1_000, 200, 200, 200, 200];
     const kinds = await Promise.all(deadlines.map((ms) => failureOf(engine.startWorkflow(request, ms))));
     expect(performance.now() - startedAt).toBeLessThan(10_000);

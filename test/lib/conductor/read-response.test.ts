@@ -1,4 +1,4 @@
-// What the engine says of a refusal, on its way into a message: reasons stay, values of an execution do not.
+// Tests of the engine's error texts in messages: reasons are kept, values of an execution are not.
 
 import { describe, expect, it, test } from 'vitest';
 import { Engine } from '#lib/conductor/engine.ts';
@@ -17,7 +17,7 @@ const responseOf = (status: number, body: unknown) => ({
   headers: {},
   body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
 });
-/** Every text of an error that a log line would have. */
+/** Returns every text of an error that a log line would contain. */
 async function loggedOf(call: () => unknown): Promise<string> {
   try {
     await call();
@@ -69,7 +69,7 @@ describe('other refusals', () => {
     expect(await messageOf(404, { message })).toContain(message);
   });
 
-  it('a reason that quotes what was sent → without the quotation', async () => {
+  it('a reason that quotes the request → without the quotation', async () => {
     const logged = await messageOf(400, { message: 'Cannot read "cccid":"SECRET1"' });
     expect(logged).toContain('Cannot read');
     expect(logged).not.toContain('SECRET1');

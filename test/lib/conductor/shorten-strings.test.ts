@@ -1,4 +1,5 @@
-// Whatever JSON comes, in whatever pieces: it stays JSON, short strings stay as they are, long ones keep their beginning.
+// Tests of shortening strings in any JSON, in any pieces: the result is JSON, short strings are unchanged, long ones
+// keep their beginning.
 
 import { fc } from '../../run/properties.ts';
 import { expect, it } from 'vitest';
@@ -14,7 +15,7 @@ function shorten(bytes: Buffer, pieceBytes: number): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** Each string of `value`, keys as well, is that of `original` or its beginning, and long enough. */
+/** Expects that each string of `value` is the string of `original`, or a long enough beginning of it. */
 function expectShortened(value: unknown, original: unknown): void {
   if (typeof original === 'string') {
     const text = value as string;
@@ -32,7 +33,7 @@ function expectShortened(value: unknown, original: unknown): void {
   for (const [key, item] of Object.entries(original)) expectShortened((value as Record<string, unknown>)[key], item);
 }
 
-/** Keys are short: two that are cut alike would be one. */
+/** Keys are short, because two long keys with the same beginning would become one. */
 const documents = fc.json({ maxDepth: 4 }).map((text) => JSON.parse(text) as unknown);
 const texts = fc.string({ unit: 'grapheme', maxLength: 80 });
 
@@ -52,11 +53,11 @@ it('any document in pieces of any size', () => {
   );
 });
 
-it('what has no long string: not a byte is changed', () => {
+it('documents without long strings: no byte is changed', () => {
   fc.assert(
     fc.property(documents, fc.integer({ min: 1, max: 30 }), (value, pieceBytes) => {
       const bytes = Buffer.from(JSON.stringify(value));
-      // An escape sequence counts as the bytes that it is written with.
+      // An escape sequence counts with the length of its source text.
       const strings = bytes.toString('latin1').match(/"(?:[^"\\]|\\.)*"/g) ?? [];
       fc.pre(strings.every((text) => text.length - 2 <= longest));
       expect(shorten(bytes, pieceBytes).equals(bytes)).toBe(true);

@@ -1,11 +1,11 @@
-// Time that a process was suspended counts, whichever clock noticed.
+// Tests of the stopwatch: it counts time during which the process was suspended, whichever clock shows it.
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-it('counts what the wall clock is ahead, as after a machine has slept', () => {
+it('counts the time by which the wall clock is ahead, as after a machine has slept', () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const elapsedMs = startStopwatch();
   vi.setSystemTime(Date.now() + 90_000);

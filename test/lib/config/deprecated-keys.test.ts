@@ -1,4 +1,4 @@
-// Deprecated names of configuration keys and removed keys: what they set, what is warned of, when they are an error.
+// Tests of deprecated and removed configuration keys: what they set, and when they cause a warning or an error.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

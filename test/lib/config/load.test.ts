@@ -1,4 +1,4 @@
-// Configuration layers, their order, and what is said when something is wrong.
+// Tests of the configuration layers, their order, and the error messages.
 
 import { createServer, type Server } from 'node:http';
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { type ConfigKey, configSchema } from '#lib/config/schema.ts';
 let dir: string;
 let server: Server;
 let base: string;
-/** Body of every response, null = 404; undefined = by path. */
+/** Body of every response; null = 404; undefined = depends on the path. */
 let served: string | null | undefined;
 let requests: { url: string | undefined; authorization: string | undefined }[] = [];
 
@@ -152,7 +152,7 @@ describe('what is wrong is listed at once', () => {
     expect(problem).toBe('environment: oauth.issuer must be a URL (http-url), but is "htp://********@id.example.org"');
   });
 
-  it('a remote file that never answers is given up after the time-out and its retries', async () => {
+  it('a remote file that never answers is given up after the timeout and its retries', async () => {
     const [problem] = await problemsOf({ CONFIG_URL: `${base}/never.properties`, CONFIG_TIMEOUTMS: '50' });
     expect(problem).toContain('no response within 50 ms');
   });

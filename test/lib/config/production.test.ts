@@ -1,4 +1,4 @@
-// The production profile: what a laptop may do and production refuses, all of it said at once.
+// Tests of the production profile: it refuses settings that are allowed on a laptop, and reports all of them at once.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

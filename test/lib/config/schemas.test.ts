@@ -1,4 +1,4 @@
-// The schemas that programs compile without a look at the schema of schemas are valid ones.
+// Tests that the schemas are valid, which programs do not check when they compile them.
 
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';

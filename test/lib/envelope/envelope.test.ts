@@ -1,4 +1,5 @@
-// What goes into the engine comes out again, byte for byte, whatever a client or a back end wrote.
+// Tests of the envelope: payloads pass through the engine unchanged, byte for byte, whatever a client or a back end
+// sent.
 
 import { fc } from '../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +9,7 @@ import { pickHeaders, requestHeaderFilter, responseHeaderFilter, sizeOfHeaders }
 import { createInbound, readInbound } from '#lib/envelope/inbound.ts';
 import { createOutbound, readOutbound } from '#lib/envelope/outbound.ts';
 
-/** The way through the engine: JSON and back. */
+/** Passes a value through JSON, as the engine does. */
 const throughEngine = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 const request = {

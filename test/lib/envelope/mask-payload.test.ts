@@ -1,4 +1,4 @@
-// Masked payloads: the structure and the fields without personal data are shown, and nothing else.
+// Tests of masked payloads: they show only the structure and the fields without personal data.
 
 import { fc } from '../../run/properties.ts';
 import { describe, expect, it } from 'vitest';

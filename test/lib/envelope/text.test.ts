@@ -1,4 +1,4 @@
-// Texts on their way through the engine: what comes out is what went in, and the engine sees nothing it would change.
+// Tests of encoded texts: decoding returns the original, and the engine sees no characters that it would change.
 
 import { describe, expect, it, test } from 'vitest';
 import { decodeText, encodeText, isSafeText } from '#lib/envelope/text.ts';

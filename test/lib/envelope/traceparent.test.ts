@@ -1,4 +1,5 @@
-// `traceparent`: what is one, and that it travels beside the request, encrypted or not, without touching it.
+// Tests of `traceparent`: which values are valid, and that it travels beside the request, encrypted or not, without
+// changing it.
 
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

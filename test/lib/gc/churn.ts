@@ -1,4 +1,5 @@
-// Lets 12,500 objects of 8 kB come and go, 16 at a time, and prints the bytes that quick collections moved to the old generation.
+// Creates and drops 12,500 objects of 8 kB, 16 at a time, and prints the bytes that minor collections moved to the old
+// generation.
 
 import { getHeapSpaceStatistics } from 'node:v8';
 import { Attachment } from '#lib/gc/attachment.ts';
@@ -39,7 +40,7 @@ function run(from: number, to: number): void {
   }
 }
 
-// The first table is as old as the process: that is where it begins.
+// Moves the initial tables to the old generation, as in a process that has been running for a while.
 for (let index = 0; index < 3; index++) collect({ type: 'minor' });
 run(0, 1_000);
 const before = oldBytes();

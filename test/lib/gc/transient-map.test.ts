@@ -1,4 +1,4 @@
-// What comes and goes leaves nothing in the old generation, and it behaves like a Map otherwise.
+// Tests of TransientMap: deleted entries leave nothing in the old generation, and it otherwise behaves like a Map.
 
 import { execFileSync } from 'node:child_process';
 import { fc } from '../../run/properties.ts';
@@ -31,7 +31,7 @@ describe('TransientMap', () => {
     );
   });
 
-  it('knows an entry whose value is undefined', () => {
+  it('has an entry whose value is undefined', () => {
     const map = new TransientMap<string, undefined>().set('there', undefined);
     expect(map.has('there')).toBe(true);
     expect(map.delete('there')).toBe(true);
@@ -49,10 +49,11 @@ describe('TransientMap', () => {
   });
 });
 
-describe('what has been deleted or carried', () => {
+describe('a deleted or attached object', () => {
   it.each(['map', 'attachment'])('does not reach the old generation: %s', (kind) => {
     const promoted = Number(execFileSync(process.execPath, ['--expose-gc', churnPath, kind], { encoding: 'utf8' }));
-    // Of 100 million bytes: 1.1 and 0. Of a Map it is 32 million, of a WeakMap 3.
+    // Measured for 100 million bytes: 1.1 million for TransientMap, 0 for Attachment; 32 million for Map, 3 million for
+    // WeakMap.
     expect(promoted).toBeLessThan(2_000_000);
   });
 });

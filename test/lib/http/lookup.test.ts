@@ -9,7 +9,7 @@ import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 const one: LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
 const two: LookupAddress[] = [{ address: '192.0.2.2', family: 4 }];
 
-/** A name service whose responses the test gives, in the order of the questions. */
+/** Starts a name service whose queries the test answers, in their order. */
 function startNameService() {
   const asked: { hostname: string; answer: PromiseWithResolvers<LookupAddress[]> }[] = [];
   const socketLookup = createLookup((hostname) => {

@@ -1,4 +1,4 @@
-// Tests of parsing JSON objects, plainly and without rounding numbers.
+// Tests of parsing JSON objects, with and without rounding numbers.
 
 import { describe, expect, it } from 'vitest';
 import { parseJsonObject, readJsonObject } from '#lib/json/json-object.ts';

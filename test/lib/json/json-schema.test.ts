@@ -1,4 +1,4 @@
-// The builders of JSON schemas: what TypeBox returns for the same calls.
+// Tests that the builders of JSON schemas return the same as TypeBox for the same calls.
 
 import { Type as TypeBox } from 'typebox';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// The document says what Prefer, Idempotency-Key, limits and /executions do to the responses.
+// Tests that the document describes the effects of Prefer, Idempotency-Key, limits and /executions on the responses.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Response, Responses } from '#lib/openapi/openapi.ts';
@@ -32,16 +32,16 @@ const headersOf = ({ responses = {} }: Operation, status: string) => {
   const resolved = $ref === undefined ? response : document.components.responses?.[$ref.split('/').at(-1) ?? ''];
   return (resolved as Response).headers ?? {};
 };
-/** What a reference to a header field leads to. */
+/** Resolves a reference to a header field. */
 const resolved = (header: object | undefined) =>
   header !== undefined && '$ref' in header
     ? document.components.headers?.[String(header.$ref).split('/').at(-1) ?? '']
     : header;
 const responseOf = ({ responses = {} }: Operation, status: string) => (responses as Record<string, Response>)[status];
-/** Codes of the problems of a status, from the name that its response has among the components. */
+/** Returns the problem codes of a status, from the name of its response component. */
 const codesOf = ({ responses = {} }: Operation, status: string) => {
   const { $ref = '' } = ((responses as Responses)[status] ?? {}) as { $ref?: string };
-  // A name that several answers would have gets a number behind it.
+  // If several responses would have the same name, a number follows it.
   return ($ref.split('/').at(-1)?.split('.') ?? []).filter((part) => !/^[0-9]*$/.test(part));
 };
 
@@ -84,12 +84,13 @@ describe('the document of a route with a workflow', () => {
     expect(codesOf(read, '503')).toContain('limits-unavailable');
   });
 
-  it('fields of problems: those of the policies that the request had passed, and no other', () => {
+  it('header fields of problems: only those of policies that the request has passed', () => {
     const write = operationOf(person, 'patch');
     const limits = ['RateLimit', 'RateLimit-Policy'];
     const later = [...limits, 'Server-Timing', 'Idempotency-Replayed'];
     const none: string[] = [];
-    // 401 comes from the policy in front, 408 from the server; a key is read by the workflow policy, and who fails (500) is open.
+    // 401 comes from an earlier policy and 408 from the server; the workflow policy reads the key, and any part may
+    // cause 500.
     const expected = { 400: later, 401: none, 408: none, 409: later, 413: later, 429: limits, 500: later, 504: later };
     for (const [status, fields] of Object.entries(expected)) {
       const headers = headersOf(write, status);
@@ -118,7 +119,7 @@ describe('the document of a route with versions', () => {
     expect(problemHeaders).toHaveProperty('X-Workflow-Version');
   });
 
-  it('no scope is configured: nobody may choose', () => {
+  it('no scope is configured: no client may choose a version', () => {
     expect(described()?.parameters?.find(({ name }) => name === 'X-Workflow-Version')?.description).toContain(
       'No client may choose',
     );
@@ -149,18 +150,18 @@ describe('the document of /executions', () => {
     const response = operationOf('/executions/{id}/response', 'get');
     expect(responseOf(response, 'default')?.headers).toHaveProperty('Content-Encoding');
     expect(codesOf(response, '404')).toEqual(['answer-pending', 'execution-unknown', 'unknown-college']);
-    // Of several executions of a key the one that was not carried out.
+    // The code for the one of several executions of a key that was cancelled.
     expect(codesOf(response, '409')).toEqual(['execution-cancelled', 'idempotency-key-in-use']);
     expect(codesOf(response, '504')).toEqual(['back-end-timeout', 'execution-timed-out', 'wait-budget-spent']);
   });
 });
 
 describe('202', () => {
-  it('where the back end has none: the fields of the router are there', () => {
+  it('a response without a description by the back end: has the fields of the router', () => {
     expect(acceptedBeside(undefined).headers).toHaveProperty('Location', { $ref: '#/components/headers/Location' });
   });
 
-  it('where the back end has its own: either body, and no field that only one of them has is required', () => {
+  it('a response that the back end also describes: either body, and fields that only one has are optional', () => {
     const own: Response = { description: 'Queued.', content: { 'application/json': { schema: { type: 'array' } } } };
     const { description, headers, content } = acceptedBeside(own);
     expect(description).toContain('Queued.');

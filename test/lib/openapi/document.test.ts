@@ -1,4 +1,5 @@
-// The OpenAPI document is valid, says all of the gateway configuration and of the problems, and nothing that does not exist.
+// Tests that the OpenAPI document is valid and describes the whole gateway configuration and all problems, and nothing
+// that does not exist.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -64,7 +65,7 @@ describe('the document', () => {
     }
   });
 
-  it('lists what an endpoint routes and nobody describes under one path, with every method in its summary', () => {
+  it('lists routed requests without a description under one path, with every method in its summary', () => {
     const adaptor = operations.filter(({ name }) => /^\w+ \/adaptor\/\{mis\}(\/\{path\})?$/.test(name));
     const [shown, ...others] = adaptor.filter(({ operation }) => operation['x-listed-under'] === undefined);
     expect([shown?.name, others]).toEqual(['get /adaptor/{mis}/{path}', []]);
@@ -124,7 +125,7 @@ describe('the document', () => {
     expect(document.paths['/problems']?.['get']?.security).toEqual([]);
   });
 
-  it('says of the calls of workers what a client without an SDK needs: parameters, bodies, responses, problems', () => {
+  it('describes the calls of workers for clients without an SDK: parameters, bodies, responses, problems', () => {
     const at = (path: string, method: string) => document.paths[`/conductor/api/${path}`]?.[method];
     const poll = at('tasks/poll/batch/{taskType}', 'get');
     expect(poll?.parameters?.map(({ name }) => name)).toEqual(['taskType', 'count', 'timeout', 'domain', 'workerid']);

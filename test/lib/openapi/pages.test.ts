@@ -1,4 +1,4 @@
-// What anybody may read: /openapi.json, /docs and /problems, without a token, by the rules of HTTP.
+// Tests of the public pages, which need no token: /openapi.json, /docs and /problems, by the rules of HTTP.
 
 import { gunzipSync, brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -114,7 +114,7 @@ describe('codings', () => {
   it.each([
     ['br', (bytes: Buffer) => brotliDecompressSync(bytes)],
     ['gzip', (bytes: Buffer) => gunzipSync(bytes)],
-  ])('%s: the same document, smaller, with an ETag of its own that is answered 304', async (coding, decode) => {
+  ])('%s: the same document, smaller, with its own ETag, which leads to 304', async (coding, decode) => {
     const plain = await router.ask('/openapi.json');
     const answer = await router.ask('/openapi.json', { headers: { 'accept-encoding': coding } });
     expect(answer.headers['content-encoding']).toBe(coding);

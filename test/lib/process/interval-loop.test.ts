@@ -39,7 +39,7 @@ describe('startIntervalLoop', () => {
   it('starts the next run when a run that took longer than the interval has ended', async () => {
     start({ run: runFor(1_700) });
     await vi.advanceTimersByTimeAsync(3_500);
-    // Node makes a delay of 0 one millisecond.
+    // Node turns a delay of 0 into one millisecond.
     expect(startedAt).toEqual([0, 1_701, 3_402]);
   });
 

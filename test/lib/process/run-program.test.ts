@@ -1,4 +1,4 @@
-// SIGHUP and our processes: it reloads what can be reloaded, even when it came early, and ends nothing.
+// Tests of SIGHUP: it reloads a program that can reload, even when it arrives early, and never ends a program.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ let program: Program | undefined;
 afterEach(async () => void (await program?.stop()));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** A program that gets the signal while it starts. */
+/** Starts a program that gets the signal while it starts. */
 async function start(members: string): Promise<Program> {
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
   writeFileSync(
@@ -33,7 +33,7 @@ await runProgram('test', async () => {
   return program;
 }
 
-it('a signal while it starts: heeded when it is ready; a second one: heeded again', async () => {
+it('a signal while it starts: takes effect when it is ready; so does a second one', async () => {
   const { process: child, output } = await start(`reload: async (reason) => console.log('reloads for ' + reason)`);
   const times = (count: number) => output().split('reloads for SIGHUP').length - 1 === count;
   await pollUntil('the early signal to be heeded', () => times(1));
@@ -41,7 +41,7 @@ it('a signal while it starts: heeded when it is ready; a second one: heeded agai
   await pollUntil('the second signal to be heeded', () => times(2));
 });
 
-it('a program that cannot reload: says so, goes on, and ends as ever', async () => {
+it('a program that cannot reload: says so, keeps running, and ends as usual', async () => {
   const { output, stop } = await start('');
   await pollUntil('the log line', () => output().includes('reads its configuration only at startup'));
   expect(await stop()).toBe(0);

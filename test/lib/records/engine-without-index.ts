@@ -1,4 +1,4 @@
-// An in-memory fake of an engine without index, as Conductor is on Redis: limited to the calls of the records.
+// An in-memory fake of an engine without an index, like Conductor on Redis, limited to the calls of the records.
 
 import { randomUUID } from 'node:crypto';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -52,7 +52,7 @@ export function engineWithoutIndex() {
       const execution = executions.get(executionId) as WholeExecution;
       executions.set(executionId, { ...execution, status: 'RUNNING', endTime: 0 });
     },
-    /** Loses an execution, as Redis does that was killed before it wrote its log. */
+    /** Loses an execution, as a Redis does that is killed before it writes its append-only file. */
     lose: (executionId: string) => void executions.delete(executionId),
     taskOf(workflowInstanceId: string): Task {
       const { workflowName, correlationId, input, startTime } = executions.get(workflowInstanceId) as WholeExecution;

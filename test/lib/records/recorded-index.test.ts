@@ -1,4 +1,4 @@
-// Records of executions in a real Redis of their own, and the index that finds executions by them.
+// Tests of records of executions in a real Redis, and of the index that finds executions by them.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -66,7 +66,7 @@ describe('records of executions', requires('redis'), () => {
     await settle();
     return executionId;
   }
-  /** Commands have their effects in order, so a reply means that those before it have had theirs. */
+  /** Waits until earlier commands have taken effect: Redis executes commands in order. */
   const settle = async () => {
     for (let round = 0; round < 3; round++) await redis.run((client) => client.ping());
   };
@@ -147,7 +147,7 @@ describe('records of executions', requires('redis'), () => {
     await settle();
     const recordedBy = Date.now();
     await pollUntil('a later millisecond', () => Date.now() > recordedBy, { everyMs: 1 });
-    // Nobody waited for this one: a search of open executions notices its end.
+    // No client waited for this execution; a search for open executions detects its end.
     engine.end(first, 'COMPLETED');
     expect(await idsOf({ statuses: open })).toEqual([]);
     const order = 'first-ended';
@@ -238,7 +238,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await api.recordEnd(id, 'COMPLETED')).toBe(true);
     expect(await api.recordEnd(id, 'COMPLETED')).toBe(false);
     expect(await api.recordEnd('unknown', 'COMPLETED')).toBe(false);
-    // The same execution, ended otherwise after a retry: it stays among the ended ones.
+    // The same execution with another end after a retry stays among the ended ones.
     expect(await api.recordEnd(id, 'FAILED')).toBe(true);
   });
 
@@ -303,7 +303,8 @@ describe('records of executions', requires('redis'), () => {
   });
 
   it('refuses searches and starts of writes while Redis does not respond, and records the ends later', async () => {
-    // A killed Redis may lose two seconds otherwise: while an fsync takes long, it writes nothing to its append-only file.
+    // With everysec, a killed Redis may lose two seconds: during a slow fsync, it writes nothing to its append-only
+    // file.
     await server.command('CONFIG', 'SET', 'appendfsync', 'always');
     const id = await start(request('PATCH', 'a'));
     await server.kill();

@@ -13,7 +13,7 @@ it('counts every dropped record of all reports, and warns at most once an hour',
   const log = { warn: (message: string) => void warnings.push(message) };
   const report = createDropReport({ metrics, log, clock: () => now });
   for (now of [0, 1, 3_599_999, 3_600_000]) report();
-  // A plugin that a reload adds, and one that a reload removes.
+  // The metric outlives the plugins that reloads add and remove.
   for (const resource of [new ResourceMetrics(metrics), new ResourceMetrics(metrics)]) {
     createDropReport({ metrics: resource, log: { warn: () => undefined } })();
     resource.remove();

@@ -1,4 +1,4 @@
-// The connection to Redis, on a server of the test's own that hangs, is killed, and comes back.
+// Tests of the connection to Redis, with a server that hangs, is killed, and returns.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -79,7 +79,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expect((await server.calls('set')) - before).toBe(3);
   });
 
-  it('notices a hang although nobody asks anything, and a recovery', async () => {
+  it('detects a hang and a recovery even without commands', async () => {
     server.hang();
     await pollUntil('the hang to be noticed', () => !redis.isResponding);
     server.resume();
@@ -111,7 +111,7 @@ describe('the connection to Redis', requires('redis'), () => {
     await untilResponding(second);
   });
 
-  it('takes an error reply for an outage until Redis does what it is asked', async () => {
+  it('treats an error reply as an outage until a command succeeds', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
     expect(await failureOf(redis.run(set))).toBeInstanceOf(RedisUnavailable);
     expect(redis.isResponding).toBe(false);
@@ -210,7 +210,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(await pending).toBe('OK');
   });
 
-  it('frees a lock and a place whose commands were executed after the hang', async () => {
+  it('releases a lock and a permit whose commands were executed after the hang', async () => {
     const [name, key] = [randomUUID(), randomUUID()];
     const places = new RedisConcurrencyStore(redis, 600_000);
     server.hang();

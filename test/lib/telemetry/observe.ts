@@ -1,4 +1,4 @@
-// Runs telemetry in a process of its own, to see what that does to the process.
+// Runs telemetry in a separate process, to observe its effects on the process.
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +8,14 @@ import { expect } from 'vitest';
 export interface Observation {
   /** Number of loaded modules that belong to Sentry or OpenTelemetry. */
   readonly modules: number;
-  /** Names of what is not as it was before. */
+  /** Names of functions that were patched. */
   readonly patched: string[];
 }
 
-/** @param kind what is used once: a report of an error, or a span @param address empty for none */
+/**
+ * Runs the process. @param kind what it uses once: an error report, or a span @param address address of the receiver;
+ *   empty for none
+ */
 export async function observe(kind: 'error' | 'span', address: string): Promise<Observation> {
   const script = fileURLToPath(new URL('observe-process.ts', import.meta.url));
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [script, kind, address]);

@@ -1,4 +1,5 @@
-// What the router asks an engine for: the calls of its API, without making them, and its event handlers.
+// Tests of the router's checks of an engine: whether it has the required API calls, without making them, and event
+// handlers.
 
 import { expect, it } from 'vitest';
 import type { EngineRequest, EngineResponse } from '#lib/conductor/engine.ts';
@@ -6,7 +7,7 @@ import { EngineNeeds } from '../../../plugins/conductor/engine-needs.ts';
 
 const sync = '/api/tasks/none/none/COMPLETED/sync';
 
-/** An engine whose responses differ from those of a whole one in these paths. */
+/** Returns an engine whose responses differ from those of a complete engine at these paths. */
 function engineWith(differing: Record<string, Partial<EngineResponse>>) {
   const asked: string[] = [];
   const request = async ({ method, path }: EngineRequest): Promise<EngineResponse> => {
@@ -35,7 +36,7 @@ it.each([
 ])('an engine that %s → says which call, and its version', async (_title, response) => {
   const needs = new EngineNeeds(engineWith({ [sync]: response, ...version('3.13.8') }), () => []);
   expect(await needs.missingCalls()).toEqual([
-    'the engine of conductor.url (Conductor 3.13.8) has no POST /api/tasks/{workflowId}/{taskRefName}/{status}/sync: the router needs Conductor 3.32 or newer there',
+    'the engine of conductor.url (Conductor 3.13.8) has no POST /api/tasks/{workflowId}/{taskRefName}/{status}/sync: the router needs Conductor 3.32 or newer',
   ]);
 });
 

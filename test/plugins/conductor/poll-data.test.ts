@@ -1,4 +1,4 @@
-// Whether workers poll, by the poll data of the engine.
+// Tests of detecting whether workers poll, from the poll data of the engine.
 
 import { expect, it } from 'vitest';
 import type { EngineResponse } from '#lib/conductor/engine.ts';

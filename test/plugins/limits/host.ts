@@ -1,4 +1,5 @@
-// A small server with one limit in front: clients name themselves in a header, and some requests wait until they are let go.
+// A small server behind one limit policy: clients name themselves in a header, and some requests wait until they are
+// released.
 
 import express from 'express';
 import { createServer } from 'node:http';
@@ -7,7 +8,7 @@ import { respondWithProblem } from '../../../gateway/server/respond-with-problem
 import type { Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { setContext } from '../../../gateway/plugin-api/request-context.ts';
 
-/** @param action the parameters of the policy, as in gateway.config.yml */
+/** Starts the server. @param action the parameters of the policy, as in gateway.config.yml */
 export async function startLimitedHost(policy: Policy, action: object = {}) {
   const app = express();
   const waiting: express.Response[] = [];
@@ -29,11 +30,11 @@ export async function startLimitedHost(policy: Policy, action: object = {}) {
   const { url, close } = await listenOnLoopback(createServer(app));
   return {
     url,
-    /** Requests to `/held` that wait. */
+    /** Number of waiting requests to `/held`. */
     get held() {
       return waiting.length;
     },
-    /** Answers them. */
+    /** Responds to the waiting requests. */
     letGo: () => waiting.splice(0).forEach((response) => void response.end('let go')),
     stop: close,
   };

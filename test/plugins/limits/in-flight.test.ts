@@ -1,4 +1,5 @@
-// The in-flight limit: a maximum of concurrent requests; a permit is released when its request ends, however it ends.
+// Tests of the in-flight limit: a maximum of concurrent requests; a permit is released when its request ends, however
+// it ends.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';

@@ -1,4 +1,4 @@
-// Which MIS codes are refused at the door for having no adaptor, by what the router's configuration says of adaptors.
+// Tests of which MIS codes are refused because the router's configuration has no adaptor for them.
 
 import { describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';

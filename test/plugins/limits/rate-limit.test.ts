@@ -1,4 +1,5 @@
-// The rate limit counts by client or by route, says what is left, refuses with 429, and lets go when its window is over.
+// Tests of the rate limit: it counts by client or by route, reports the remaining requests, refuses with 429, and
+// resets at the end of its window.
 
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';

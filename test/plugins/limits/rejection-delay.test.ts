@@ -1,4 +1,4 @@
-// The delay of 429 responses: its duration, its end when the client disconnects, and its limit.
+// Tests of the delay of 429 responses: its duration, its end when the client disconnects, and its limit.
 
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';

@@ -1,4 +1,5 @@
-// Limits of several routers counted together in a real Redis, and what becomes of them when it is away or hangs.
+// Tests of limits that several routers count together in a real Redis, and of what happens when it is unavailable or
+// hangs.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -50,7 +51,7 @@ describe('two routers and one Redis', requires('redis'), () => {
   };
   let server: RedisServer;
   let proxy: BreakableProxy;
-  /** Nobody else counts under this name. */
+  /** Header with a client name that is unique to the test. */
   let headers: Record<string, string>;
 
   beforeAll(async () => {
@@ -97,7 +98,7 @@ describe('two routers and one Redis', requires('redis'), () => {
   }
   const statusOf = async ({ url }: LimitedHost, path = '/') => (await call(`${url}${path}`, { headers })).status;
 
-  /** Until both count in Redis: what one takes the other lacks. */
+  /** Waits until both count in Redis, so that a request at one router uses up the limit of the other. */
   async function untilShared([one, other]: [LimitedHost, LimitedHost], most: number): Promise<void> {
     await pollUntil('both routers to count in Redis', async () => {
       headers = { 'x-client': randomUUID() };

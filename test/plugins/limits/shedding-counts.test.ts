@@ -1,4 +1,4 @@
-// A client beyond its rate is not refused early: it takes the way on which it is slowed down.
+// Tests that load shedding does not refuse a client beyond its rate early, so that the rate limit delays its response.
 
 import { expect, it } from 'vitest';
 import { SheddingCounts } from '../../../plugins/limits/shedding-counts.ts';

@@ -1,4 +1,5 @@
-// Guessing secrets at the token endpoint: how many guesses reach the provider, whatever sends them and however fast.
+// Tests of guessing secrets at the token endpoint: how many guesses reach the provider, whatever their source and
+// speed.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AttemptLimit, TooManyAttemptsError } from '../../../plugins/oauth2/token/attempt-limit.ts';
@@ -8,7 +9,7 @@ import { createManualClock } from './manual-clock.ts';
 import { startPluginHost } from './plugin-host.ts';
 import { type ProviderStandIn, startProviderStandIn } from './provider-stand-in.ts';
 
-/** A provider that knows one secret: `right`. */
+/** Makes the provider accept one secret: `right`. */
 function knowOneSecret(provider: ProviderStandIn): void {
   provider.answerToken = ({ headers }) => {
     const [, secret] = Buffer.from(String(headers.authorization).slice(6), 'base64').toString().split(':');

@@ -1,4 +1,5 @@
-// The bearer policy as a resource server (RFC 6750): where a token may stand, what each failure answers, what stays behind.
+// Tests of the bearer policy as a resource server (RFC 6750): where a token may be, the response to each failure, and
+// what the policy leaves behind.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type HttpResponse, type SecuredHost, startSecuredHost } from './secured-host.ts';

@@ -1,4 +1,4 @@
-// The plugin with an identity provider nobody here wrote: oidc-provider, as `npm start` runs it.
+// Tests of the plugin with a third-party identity provider: oidc-provider, as `npm start` runs it.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

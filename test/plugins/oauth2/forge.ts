@@ -1,18 +1,18 @@
-// Makes access tokens, honest and forged, from nothing but node:crypto: JWT libraries refuse to create most of these.
+// Creates valid and forged access tokens with node:crypto alone, because JWT libraries refuse to create most of them.
 
 import { createHmac, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 
 export interface SigningKey {
   readonly kid: string;
-  /** What honest tokens of this key are signed with. */
+  /** Signature algorithm of this key's valid tokens. */
   readonly alg: string;
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** As a provider publishes it. */
+  /** The public key as a provider publishes it. */
   readonly jwk: Record<string, unknown>;
 }
 
-/** A new key pair under a random `kid`. */
+/** Creates a key pair with a random `kid`. */
 export function createKey(alg: 'RS256' | 'PS256' | 'ES256' | 'ES384' = 'RS256', bits = 2048): SigningKey {
   const { privateKey, publicKey } = alg.startsWith('ES')
     ? generateKeyPairSync('ec', { namedCurve: alg === 'ES256' ? 'P-256' : 'P-384' })
@@ -27,12 +27,12 @@ export function createKey(alg: 'RS256' | 'PS256' | 'ES256' | 'ES384' = 'RS256', 
   };
 }
 
-/** base64url of text or of a value as JSON. */
+/** Returns text, or a value as JSON, in base64url. */
 export function encode(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 }
 
-/** Signs `input` with the private key, whatever the algorithm is called. */
+/** Signs `input` with the private key and its algorithm. */
 export function signature(input: string, { privateKey, alg }: Pick<SigningKey, 'privateKey' | 'alg'>): string {
   const digest = `sha${alg.slice(2)}`;
   const padding = alg.startsWith('PS') ? { padding: 6, saltLength: Number(alg.slice(2)) / 8 } : {};
@@ -41,15 +41,15 @@ export function signature(input: string, { privateKey, alg }: Pick<SigningKey, '
   );
 }
 
-/** HMAC with any secret: the response to "what if a public key were a shared secret". */
+/** Returns an HMAC with any secret, for attacks that use a public key as a shared secret. */
 export function hmac(input: string, secret: string | Buffer): string {
   return createHmac('sha256', secret).update(input).digest('base64url');
 }
 
 export interface TokenParts {
-  /** Added to, or replacing, the honest header; undefined removes a member. */
+  /** Members that are added to the valid header or replace its members; undefined removes a member. */
   header?: Record<string, unknown>;
-  /** Added to, or replacing, the honest claims; undefined removes one. */
+  /** Members that are added to the valid claims or replace them; undefined removes a claim. */
   claims?: Record<string, unknown>;
 }
 
@@ -59,12 +59,12 @@ export interface TokenMint {
   nowSeconds(): number;
 }
 
-/** The honest header of a token. */
+/** Returns the header of a valid token. */
 export function honestHeader(key: SigningKey): Record<string, unknown> {
   return { alg: key.alg, typ: 'at+jwt', kid: key.kid };
 }
 
-/** The honest claims of a token (RFC 9068 section 2.2) that lives for an hour and may write. */
+/** Returns the claims of a valid token (RFC 9068 section 2.2) that expires in an hour and allows writes. */
 export function honestClaims(mint: TokenMint): Record<string, unknown> {
   const iat = Math.floor(mint.nowSeconds());
   return {
@@ -79,7 +79,7 @@ export function honestClaims(mint: TokenMint): Record<string, unknown> {
   };
 }
 
-/** A token signed by `key`, honest but for `parts`. */
+/** Returns a token that is signed by `key` and valid except for `parts`. */
 export function createToken(key: SigningKey, mint: TokenMint, { header = {}, claims = {} }: TokenParts = {}): string {
   const input = `${encode({ ...honestHeader(key), ...header })}.${encode({ ...honestClaims(mint), ...claims })}`;
   return `${input}.${signature(input, key)}`;

@@ -1,4 +1,5 @@
-// Opaque access tokens (RFC 7662): what the provider says decides, and when it says nothing, nobody gets in.
+// Tests of opaque access tokens (RFC 7662): the provider's response decides, and without a response every token is
+// refused.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -46,7 +47,7 @@ const answer = (body: unknown, status = 200) => {
 const now = () => Math.floor(clock.wallMs() / 1000);
 const asked = () => introspector.received.introspection.length;
 const call = (token = 'opaque-token', method = 'GET') => secured.call('/write', token, method);
-/** Answers with an active token of the client demo for this router. */
+/** Returns the response for an active token of the client demo for this router. */
 const active = (claims: Record<string, unknown>) =>
   answer({ active: true, client_id: 'demo', aud: secured.provider.audience, ...claims });
 

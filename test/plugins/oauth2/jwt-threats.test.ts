@@ -1,4 +1,5 @@
-// One test for each threat (RFC 8725, RFC 9068 section 4, RFC 7515): a forged token is rejected, and a valid one works after it.
+// One test for each threat (RFC 8725, RFC 9068 section 4, RFC 7515): a forged token is rejected, and a valid one works
+// after it.
 
 import { sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +27,7 @@ let secured: SecuredHost;
 beforeAll(async () => {
   secured = await startSecuredHost();
   secured.provider.publish(secured.key, ecKey, pssKey);
-  // An unknown key makes the plugin look again.
+  // A token with an unknown key makes the plugin fetch the key set again.
   await secured.call('/any', createToken(ecKey, secured.provider));
 });
 afterAll(() => secured.stop());
@@ -35,7 +36,7 @@ const good = () => secured.token();
 const now = () => Math.floor(Date.now() / 1000);
 const pem = () => secured.key.publicKey.export({ format: 'pem', type: 'spki' }) as string;
 const claims = () => honestClaims(secured.provider);
-/** Header and claims as any text, signed by the honest key. */
+/** Returns a token with any text as header and claims, signed with the valid key. */
 const signed = (header: string, payload: string) => {
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${signature(input, secured.key)}`;
@@ -45,7 +46,7 @@ const withHeader = (header: Record<string, unknown>) => secured.token({ header }
 const withClaims = (changed: TokenParts['claims'] & object) => secured.token({ claims: changed });
 const reasonOfLast = () => secured.host.contexts.at(-1)?.reason;
 
-/** Refused as RFC 6750 section 3.1 says, for this reason. */
+/** Expects a refusal for this reason, as RFC 6750 section 3.1 requires. */
 async function expectRefused(token: string, reason: string): Promise<void> {
   const { status, headers, body } = await secured.send('/any', ['Authorization', `Bearer ${token}`]);
   expect(reasonOfLast()).toBe(`the access token was refused: ${reason}`);
@@ -468,7 +469,7 @@ describe('what configuration may change', () => {
   });
 });
 
-/** Another plugin host in front of the same provider: it starts with what is published now. */
+/** Starts another plugin host for the same provider, which loads the currently published keys. */
 async function startSecuredHostOn({ provider }: SecuredHost) {
   const host = await startPluginHost({ config: { OAUTH_ISSUER: provider.issuer, OAUTH_AUDIENCE: provider.audience } });
   await pollUntil('the keys are loaded', async () => (await host.readiness()).length === 0);

@@ -1,6 +1,6 @@
 // A clock that stands still until a test moves it.
 
-/** Starts at the machine's time of day. */
+/** Creates a clock that starts at the machine's current time. */
 export function createManualClock() {
   const startMs = Date.now();
   let passedMs = 0;
@@ -13,7 +13,7 @@ export function createManualClock() {
       timers.add(timer);
       return () => timers.delete(timer);
     },
-    /** Moves both clocks and runs what falls due on the way, in order. */
+    /** Moves both clocks and runs the timers that become due, in order. */
     advance(ms: number) {
       const endMs = passedMs + ms;
       for (;;) {

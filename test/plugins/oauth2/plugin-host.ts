@@ -1,4 +1,5 @@
-// A minimal router around the plugin: real HTTP on port 0, the guard's context, problem documents, and nothing else.
+// A minimal router around the plugin: real HTTP on a free port, the guard's context, problem documents, and nothing
+// else.
 
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
@@ -21,10 +22,10 @@ import { type Clock, systemClock } from '../../../plugins/oauth2/clock.ts';
 import { init } from '../../../plugins/oauth2/index.ts';
 
 export interface PluginHostOptions {
-  /** Keys of the configuration; everything else has its default. */
+  /** Configuration keys; all others have their defaults. */
   config: Record<string, string>;
   clock?: Clock;
-  /** Path → policy and its parameters. A path behind `bearer` answers what the policy learned. */
+  /** Policy and its parameters by path. A path behind `bearer` responds with the result of the policy. */
   routes?: Readonly<Record<string, { policy: 'bearer' | 'token'; parameters?: Record<string, unknown> }>>;
 }
 
@@ -84,11 +85,11 @@ export async function startPluginHost({ config, clock = systemClock, routes = us
   return {
     url,
     metrics,
-    /** Every line the plugin logged. */
+    /** All lines that the plugin logged. */
     logLines,
     /** Contexts of the requests so far, in order. */
     contexts,
-    /** Reasons why `/health/ready` would not be 200. */
+    /** Returns the reasons why `/health/ready` would not be 200. */
     readiness: async () => (await Promise.all(checks.map((check) => check()))).flat(),
     async stop() {
       await close();
@@ -117,7 +118,7 @@ function createApp(
     if (handler === undefined) throw new Error(`no policy ${policy}`);
     app.all(path, (request, response, next) => {
       Promise.resolve(handler(request, response, next)).catch((error: unknown) => {
-        // A test that makes the plugin fail has found a fault: say which.
+        // An unexpected error is a fault of the plugin, so it is printed.
         if (respondWithProblem(request, response, error).code === 'internal-error') console.error(error);
       });
     });

@@ -1,4 +1,4 @@
-// A small identity provider over real HTTP that can be told to misbehave, and that remembers what it was asked.
+// A small identity provider over real HTTP that can be made to misbehave, and that stores its requests.
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -8,10 +8,13 @@ import type { SigningKey } from './forge.ts';
 /** How an endpoint behaves. */
 export type Behaviour = 'ok' | (typeof badBehaviours)[number];
 
-/** Every way to misbehave. All but `garbage`, `html` and `hang` hold the right response, so that a careless reader takes it. */
+/**
+ * Every way to misbehave. All except `garbage`, `html`, `hang` and `refuse` contain the right response, which a
+ * careless client would accept.
+ */
 export const badBehaviours = ['500', 'html', 'hang', 'drip', 'redirect', 'huge', 'garbage', 'cut', 'refuse'] as const;
 
-/** A request it received. */
+/** A received request. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly form: URLSearchParams;
@@ -28,14 +31,14 @@ type Endpoint = 'metadata' | 'jwks' | 'token' | 'introspection';
 type Responder = (request: Received) => JsonAnswer | Promise<JsonAnswer>;
 
 export interface ProviderStandInOptions {
-  /** Appended to the URL to make the issuer, e.g. `/realms/x`. */
+  /** Path of the issuer, which is appended to the URL, e.g. `/realms/x`. */
   issuerPath?: string;
   /** Which of the two metadata documents it serves. */
   serves?: 'openid' | 'rfc8414';
   nowSeconds?: () => number;
 }
 
-/** Starts it on a free port, without keys. */
+/** Starts the provider on a free port, without keys. */
 export async function startProviderStandIn(options: ProviderStandInOptions = {}) {
   const { issuerPath = '', serves = 'openid', nowSeconds = () => Date.now() / 1000 } = options;
   const isOpenId = serves === 'openid';
@@ -70,18 +73,18 @@ export async function startProviderStandIn(options: ProviderStandInOptions = {})
   };
   const provider = {
     ...{ url, issuer, audience: 'urn:test', nowSeconds },
-    /** What each endpoint does; change it at any time. */
+    /** Behaviour of each endpoint; tests may change it at any time. */
     behaviour: { metadata: 'ok', jwks: 'ok', token: 'ok', introspection: 'ok' } as Record<Endpoint, Behaviour>,
-    /** Published keys; change it at any time. */
+    /** Published keys; tests may change them at any time. */
     jwks: { keys: [] } as unknown,
-    /** Members that replace those of the metadata. */
+    /** Members that replace members of the metadata. */
     metadata: {} as Record<string, unknown>,
     answerToken: (() => ({
       status: 200,
       body: { access_token: 'issued', token_type: 'Bearer', expires_in: 60 },
     })) as Responder,
     answerIntrospection: (() => ({ status: 200, body: { active: false } })) as Responder,
-    /** What was asked so far. */
+    /** Requests so far, by endpoint. */
     received: { metadata: [], jwks: [], token: [], introspection: [] } as Readonly<Record<Endpoint, Received[]>>,
     /** Publishes exactly these keys. */
     publish(...keys: readonly SigningKey[]) {
@@ -102,7 +105,7 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, json).end(body);
 }
 
-/** By behaviour; `right` is the right response. */
+/** Handlers by behaviour; `right` is the right response. */
 const misbehave: Record<Exclude<Behaviour, 'ok'>, (response: ServerResponse, right: string) => void> = {
   500: (response, right) => send(response, 500, right),
   html: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>captive portal</html>'),
@@ -114,7 +117,7 @@ const misbehave: Record<Exclude<Behaviour, 'ok'>, (response: ServerResponse, rig
     setImmediate(() => response.destroy());
   },
   refuse: (response) => response.destroy(),
-  /** Never silent for long, and never done. */
+  /** Sends bytes regularly and never ends. */
   drip(response, right) {
     response.writeHead(200, json).write(right);
     const timer = setInterval(() => response.write(' '), 50);

@@ -1,4 +1,5 @@
-// The provider's keys over time: discovery, rotation, revocation, and a provider that is away or talks nonsense.
+// Tests of the provider's keys over time: discovery, rotation, revocation, and a provider that is unavailable or sends
+// nonsense.
 
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -18,7 +19,7 @@ afterEach(async () => {
   stops = [];
 });
 
-/** With a clock that the test moves, and ways to wait for what moving it causes. */
+/** Starts a secured host with a clock that the test moves, and with functions that wait for the effects. */
 async function start(options: Omit<SecuredHostOptions, 'clock'> = {}) {
   const clock = createManualClock();
   const secured = await startSecuredHost({ clock, ...options });
@@ -28,7 +29,7 @@ async function start(options: Omit<SecuredHostOptions, 'clock'> = {}) {
     ...secured,
     clock,
     status: async (token: string) => (await secured.call('/any', token)).status,
-    /** Moves the clock and waits until the background fetch it causes has ended. */
+    /** Moves the clock and waits until the resulting background fetch has ended. */
     async refresh(ms = 300_000) {
       const before = await fetches(secured);
       clock.advance(ms);
@@ -38,7 +39,7 @@ async function start(options: Omit<SecuredHostOptions, 'clock'> = {}) {
   };
 }
 
-/** Fetches of the key set that have ended, well or not. */
+/** Returns the number of fetches of the key set that have ended, successful or not. */
 async function fetches({ host }: SecuredHost): Promise<number> {
   const { values } = (await host.metrics.getSingleMetric('router_key_set_fetches_total')?.get()) ?? { values: [] };
   return values.reduce((sum, { value }) => sum + value, 0);

@@ -1,4 +1,4 @@
-// The plugin in front of the stand-in provider, with keys loaded: where most tests begin.
+// Starts the plugin with the stand-in provider and loaded keys, as most tests need it.
 
 import { request as httpRequest } from 'node:http';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -27,10 +27,10 @@ export interface SecuredHostOptions {
   key?: SigningKey;
 }
 
-/** Keys are expensive to make and secret to nobody: most tests share one. */
+/** Most tests share one key, because keys are expensive to create and this one need not be secret. */
 const usualKey = createKey();
 
-/** Longer than a machine that does several things at once stops a process: the provider is in the same one. */
+/** Longer than the pauses of this process on a busy machine, because the provider runs in the same process. */
 const timeoutMs = '3000';
 
 export async function startSecuredHost(options: SecuredHostOptions = {}) {
@@ -48,15 +48,15 @@ export async function startSecuredHost(options: SecuredHostOptions = {}) {
   return {
     provider,
     host,
-    /** The one key that is published at the start. */
+    /** The only key that is published at the start. */
     key,
-    /** A token of that key, honest but for `parts`. */
+    /** Returns a token of that key that is valid except for `parts`. */
     token: (parts?: TokenParts) => createToken(key, provider, parts),
-    /** A call with `Authorization: Bearer <token>`. */
+    /** Sends a request with `Authorization: Bearer <token>`. */
     call: (path: string, token: string, method = 'GET') => send(path, ['Authorization', `Bearer ${token}`], { method }),
-    /** A call with exactly these header fields: pairs of name and value, repeated ones included. */
+    /** Sends a request with exactly these header fields: pairs of name and value, which may repeat. */
     send,
-    /** Value of a counter for one result. */
+    /** Returns the value of a counter for one result. */
     async count(metric: string, result: string) {
       const { values } = (await host.metrics.getSingleMetric(metric)?.get()) ?? { values: [] };
       return values.find(({ labels }) => labels['result'] === result)?.value ?? 0;
@@ -70,7 +70,7 @@ export async function startSecuredHost(options: SecuredHostOptions = {}) {
 
 export type SecuredHost = Awaited<ReturnType<typeof startSecuredHost>>;
 
-/** One call over node:http, which sends header fields as they are given. */
+/** Sends one request over node:http, which sends header fields unchanged. */
 export function sendFields(
   url: string,
   fields: readonly string[],

@@ -1,4 +1,5 @@
-// The token policy as a token endpoint (RFC 6749 sections 2.3, 3.2, 4.4, 5): what it takes, what it passes on, what it answers.
+// Tests of the token policy as a token endpoint (RFC 6749 sections 2.3, 3.2, 4.4, 5): what it accepts, forwards and
+// returns.
 
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -391,7 +392,7 @@ it('token requests are counted by result', async () => {
   expect((await counts()).map((value, index) => value - (before[index] ?? 0))).toEqual([1, 1, 1]);
 });
 
-/** Status line of a POST whose body length is not announced, and whose body does not end. */
+/** Returns the status line of the response to a POST with a body of unknown length that never ends. */
 async function endlessStatus(baseUrl: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);

@@ -1,4 +1,5 @@
-// Every file of the product opens with a comment, and every exported declaration has a docstring of use.
+// Tests that every file of the product opens with a comment, and that every exported declaration has a useful
+// docstring.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// npm run audit: with a registry that supports audits, and with one that does not.
+// Tests of npm run audit: with a registry that supports audits, and with one that does not.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ describe('npm run audit', () => {
     expect(await audit(200, '{}')).toEqual({ code: 0, printed: '0 high or critical of 0 advisories\n' });
   });
 
-  it('a registry that cannot be asked → 2, and says what to do', async () => {
+  it('a registry without audits → 2, and says what to do', async () => {
     const { code, printed } = await audit(405, '{"error":"not allowed"}');
     expect(code).toBe(2);
     expect(printed).toMatch(/^The registry could not be asked for advisories: .+\nRun it where npm may send POST/);
@@ -47,7 +47,7 @@ describe('npm run audit', () => {
 describe('the report', () => {
   const report = (vulnerabilities: object) => JSON.stringify({ auditReportVersion: 2, vulnerabilities });
 
-  it('what is high or critical is named, the rest counted', () => {
+  it('high and critical advisories are named, others counted', () => {
     const found = {
       a: { severity: 'critical', range: '<2.0.0' },
       b: { severity: 'high' },

@@ -1,4 +1,4 @@
-// The packages of the lock file: no known advisories, only allowed licences, and a digest for each.
+// Tests of the packages in the lock file: no known advisories, only allowed licences, and a digest for each.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const page = readPage('docs/reference/supply-chain.md');
 const installed = (name: string) =>
   [...new Set(lock.packages.filter((locked) => locked.name === name).map(({ version }) => version))].sort();
 
-/** The page is the list: what was found by hand, for a machine whose registry cannot be asked. */
+/** The advisories listed on the page, for machines whose registry does not support audits. */
 const advisories = rowsOf(sectionOf(page, 'Advisories that the overrides resolve')).map(
   ([name = '', weak = '', ids = '', versions = '']) => ({ name, weak, ids, versions }),
 );
@@ -48,7 +48,7 @@ describe('licences', () => {
     expect(licenceProblems(lock.packages)).toEqual([]);
   });
 
-  it('what was read by hand is still installed in that version, and its LICENSE says so where it is', () => {
+  it('packages with a manually reviewed licence have that version, and their LICENSE agrees if present', () => {
     for (const named of Object.keys(reviewedLicences)) {
       const locked = lock.packages.find(({ name, version }) => `${name}@${version}` === named);
       expect([named, locked?.licence]).toEqual([named, undefined]);

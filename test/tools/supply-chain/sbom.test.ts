@@ -1,4 +1,4 @@
-// npm run sbom: a CycloneDX document of everything that is installed, the same for the same lock file.
+// Tests of npm run sbom: it prints a CycloneDX document of all installed packages, the same for the same lock file.
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { readLockFile } from '../../../tools/supply-chain/lock-file.ts';
 import type { Sbom } from '../../../tools/supply-chain/sbom.ts';
 import { rootDir } from '../../docs/pages.ts';
 
-/** The parts of CycloneDX 1.6 that the document uses, as strict as its own schema. */
+/** A schema of the parts of CycloneDX 1.6 that the document uses, as strict as the official one. */
 const component = {
   type: 'object',
   additionalProperties: false,

@@ -1,4 +1,5 @@
-// Code, documentation and tests use the standard terms: none of the retired words is left, and each would be found.
+// Tests that code, documentation and tests use the standard terms: no retired word is left, and each one would be
+// found.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,14 +8,14 @@ import { expect, it } from 'vitest';
 import { deprecatedNames, findRetiredWords } from '../../../tools/vocabulary/vocabulary.ts';
 
 const rootDir = fileURLToPath(new URL('../../..', import.meta.url));
-/** Generated, recorded, or the list itself. */
+/** Files that are generated or recorded, and the vocabulary itself. */
 const notOurProse = /^(?:node_modules|\.run|\.git|coverage)|\/results\/|\/corpus\/|vocabulary|^CHANGELOG\.md$/;
 const patterns = ['**/*.{ts,mts,mjs,js,md,yml,html,css,properties,cfg,conf,env}', 'deploy/**/*.json'];
 const files = globSync(patterns, {
   cwd: rootDir,
   exclude: (name) => name === 'node_modules' || name === '.run' || name === 'dist',
 }).filter((file) => !notOurProse.test(file));
-/** Where the deprecated names are defined, documented and tested. */
+/** Files that define, document or test the deprecated names. */
 const namesDeprecated =
   /^docs\/reference\/(?:configuration|metrics)\.md$|deprecated-(?:keys|metrics)(?:\.test)?\.ts$|^test\/cli\/check\.test\.ts$/;
 

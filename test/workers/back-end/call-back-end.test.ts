@@ -8,7 +8,7 @@ import { BackEndFailure } from '../../../workers/back-end/back-end-failure.ts';
 import { type BackEndRequest, createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
 import { answers, ok, type RawBackEnd, type Reaction, startRawBackEnd } from '../raw-back-end.ts';
 
-/** Of `impatient`, for back ends that never answer. No other test depends on a deadline. */
+/** Deadline of the client `impatient`, for back ends that never respond. No other test depends on a deadline. */
 const timeoutMs = 400;
 const maxResponseBytes = 100_000;
 const impatient = createBackEndCaller({ timeoutMs, maxResponseBytes });

@@ -93,7 +93,7 @@ const hardTexts: [string, string][] = [
 ];
 
 describe('mdm_notify', () => {
-  test('tells MDM of person, college, request and executions, and passes on who wants to know', async () => {
+  test('notifies MDM of person, college, request and executions, and returns the interested systems', async () => {
     const interestedSystems = [{ misCode: '002', sisPersonId: 'q2', cccid: 'CCC1', extra: true }];
     replies['/mdm/notifications'] = [200, { notificationId: 'n-1', interestedSystems }];
     const sent = '{ "cccid": "CCC1" }';
@@ -134,7 +134,7 @@ describe('mdm_notify', () => {
       { answered: '{"sisPersonId":12345678901234567890,"cccid":1e2}' },
       { sisPersonId: '12345678901234567890', cccid: '1e2' },
     ],
-  ])('%s → the person is found where it is said', async (_label, patch, person) => {
+  ])('%s → the person is found there', async (_label, patch, person) => {
     replies['/mdm'] = [200, { notificationId: 'n' }];
     const outcome = await notify(patch);
     expect(bodyOf(other.requests[0])).toMatchObject(person);
@@ -142,7 +142,7 @@ describe('mdm_notify', () => {
     expect(outcome).toMatchObject({ status: 'COMPLETED', outputData: { interestedSystems: [] } });
   });
 
-  test('nobody named at all → completed with nothing to share, and MDM is not called', async () => {
+  test('no person is named → completed with nothing to share, and MDM is not called', async () => {
     expect(await notify({ path: '/x', sent: 'text' })).toEqual({
       status: 'COMPLETED',
       outputData: {
@@ -250,7 +250,7 @@ describe('the pause between tries', () => {
     });
   });
 
-  test('never reaches beyond the window; after it the task fails, and says since when and why', async () => {
+  test('never pauses beyond the window; after it the task fails, and says since when and why', async () => {
     replies['/mdm'] = [503, {}];
     const values = { 'mdm.retryWindowSeconds': 100 };
     const late = { pollCount: 20, scheduledTime: Date.now() - 95_000 };
@@ -351,7 +351,7 @@ describe('mdm_share', () => {
     }
   });
 
-  test('MDM names a newer cccid → it is brought as well, with a key of its own', async () => {
+  test('MDM names a newer cccid → it is sent too, with its own key', async () => {
     replies['/two'] = [200, {}];
     replies['/mdm/shares'] = [201, { shareId: 's', cccid: 'CCC2' }];
     expect(await share()).toEqual({ status: 'COMPLETED', outputData: { status: 200 } });
@@ -366,12 +366,17 @@ describe('mdm_share', () => {
     expect(new Set(keys).size).toBe(4);
   });
 
-  test.each([404, 409, 422])('the adaptor answers %i → fails for good, and MDM is told', async (status) => {
-    replies['/two'] = [status, {}];
-    replies['/mdm'] = [201, {}];
-    await expect(share()).rejects.toMatchObject({ message: `the adaptor rejected the request with status ${status}` });
-    expect(bodyOf(other.requests[1])).toMatchObject({ status: 'failed' });
-  });
+  test.each([404, 409, 422])(
+    'the adaptor responds with %i → fails permanently, and MDM is notified',
+    async (status) => {
+      replies['/two'] = [status, {}];
+      replies['/mdm'] = [201, {}];
+      await expect(share()).rejects.toMatchObject({
+        message: `the adaptor rejected the request with status ${status}`,
+      });
+      expect(bodyOf(other.requests[1])).toMatchObject({ status: 'failed' });
+    },
+  );
 
   test('a person key made of dots does not leave the path', async () => {
     const { execute } = createMdmShare(await dependencies());

@@ -37,7 +37,7 @@ const addMovie = (more = {}) => router.addTask('movies_intake', inboundOf({ path
 const messages = () => started?.lines.map(({ msg }) => msg) ?? [];
 const count = (message: RegExp) => messages().filter((text) => message.test(String(text))).length;
 
-/** Waits, for tests that something does not happen, or not too often. */
+/** Waits in tests that check that something does not happen, or not too often. */
 async function timeHasPassed(ms: number): Promise<void> {
   const end = performance.now() + ms;
   await pollUntil(`${ms} ms`, () => performance.now() >= end);
@@ -220,7 +220,7 @@ describe('results', () => {
     expect(refused).toBe(2);
   });
 
-  test('of one moment travel together; those that were not accepted travel alone and again', async () => {
+  test('of one moment are sent together; rejected ones are sent again alone', async () => {
     const release = Promise.withResolvers<undefined>();
     const slow = await startRawBackEnd((socket) => {
       void release.promise.then(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
@@ -232,7 +232,7 @@ describe('results', () => {
     router.interfere = ({ results }) => {
       if (results.length === 0) return undefined;
       batches.push(results.map(({ taskId }) => taskId));
-      // The first of a batch is refused, the others are accepted.
+      // Refuses the first result of a batch and accepts the others.
       if (results.length === 1) return undefined;
       return {
         status: 200,

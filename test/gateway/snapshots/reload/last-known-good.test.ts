@@ -1,4 +1,4 @@
-// Which copy of a remote property file a router starts from when the file's server is away.
+// Tests of which copy of a remote property file a router starts with when the file's server is unavailable.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-it('the one of the start, when a reload refused what came later', async () => {
+it('the copy of the start, when reloads refused later versions', async () => {
   body = 'router.prot=1\n';
   expect(await router.reload()).toBe('refused');
   body = undefined;

@@ -1,4 +1,4 @@
-// Reloads over the life of a router: files that are watched, many in a row, one while it stops.
+// Tests of reloads over the life of a router: by watched files, many in a row, and one while it stops.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ it('reload.watchMs: a map that an editor saves, or a ConfigMap brings, is taken 
   await pollUntil('the property to be taken up', async () => (await fetch(`${url}/docs`)).status === 404);
 });
 
-/** What keeps a process busy, by kind: timers, sockets, servers. */
+/** Returns the resources that keep a process running, by kind: timers, sockets, servers. */
 function resourcesOf(counts: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).filter(([series]) => series.startsWith('nodejs_active_resources{')));
 }
@@ -61,7 +61,8 @@ describe('a router that reloads on a signal', () => {
 
   it('many reloads: no timer, no socket, no series more than after the first', async () => {
     const { reload, write, counts, issuer } = router;
-    // Each has another provider's keys, timers and connections, other pipelines, and another place for its counts.
+    // Each configuration has another provider's keys, timers and connections, other pipelines, and another store for
+    // its counts.
     const change = async (round: number) => {
       write('map.yml', mapWith({ says: `round${round}` }));
       const store = redis !== undefined && round % 2 === 1 ? 'redis' : 'memory';
@@ -79,7 +80,7 @@ describe('a router that reloads on a signal', () => {
     for (let round = 2; round <= byDepth(5, 21); round++) await change(round);
     let after = await settled('the last one to be alone');
     const sum = (found: typeof before) => Object.values(resourcesOf(found)).reduce((all, count) => all + count, 0);
-    // Connections of ours to the operations port come and go.
+    // The test's own connections to the operations port come and go.
     await pollUntil('timers and sockets to be as few as before', async () => {
       after = await counts();
       return sum(after) <= sum(before) + 2;
@@ -89,7 +90,7 @@ describe('a router that reloads on a signal', () => {
     expect(names(after)).toEqual(names(before));
   });
 
-  // The last: it stops the router.
+  // The last test, because it stops the router.
   it('a reload while the router stops: nothing changes, what is in flight is answered, the exit is clean', async () => {
     const { url, program, write, counts, reload } = router;
     write('map.yml', mapWith());
@@ -98,13 +99,13 @@ describe('a router that reloads on a signal', () => {
     await pollUntil('the request to be held', async () => (await counts())['router_http_requests_in_flight'] === 1);
     write('map.yml', mapWith({ says: 'late' }));
     program.process.kill('SIGTERM');
-    // Of two signals that wait for a process the one with the lower number comes first.
+    // Of two pending signals, a process receives the one with the lower number first.
     await pollUntil('the stop to have begun', () => program.output().includes('"stopping"'));
     program.process.kill('SIGHUP');
     await pollUntil('the reload to be refused', () => program.output().includes('the configuration is not reloaded'));
     expect(await (await fetch(`${url}/held?go`)).text()).toBe('gone');
     expect(await held).toBe('first');
-    // A second SIGTERM would end it at once.
+    // A second SIGTERM would end the router at once.
     await pollUntil('its end', () => program.process.exitCode !== null);
     expect(program.process.exitCode).toBe(0);
   });

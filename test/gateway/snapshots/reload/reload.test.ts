@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => router?.stop());
 
-describe('what is sound', () => {
+describe('a valid configuration', () => {
   beforeEach(async () => {
     router.write('map.yml', mapWith());
     router.write('router.properties', `oauth.issuer=${router.issuer}\n`);
@@ -37,7 +37,7 @@ describe('what is sound', () => {
     expect((await fetch(`${router.url}/docs`)).status).toBe(404);
   });
 
-  it('a request that came before: answered by the old one, whose parts are gone once it has left', async () => {
+  it('an earlier request: the old configuration handles it, and is released when the request has ended', async () => {
     const held = says('/held');
     const waits = async () => (await router.counts())['router_http_requests_in_flight'] === 1;
     await pollUntil('the request to be held', waits);
@@ -51,14 +51,14 @@ describe('what is sound', () => {
     await pollUntil('the old configuration to be gone', () => counted(1));
   });
 
-  it('counts go on: what a client has used of its limit it has used', async () => {
+  it('counts continue: requests before the reload count against the limit', async () => {
     const before = (await fetch(`${router.url}/counted`)).headers.get('ratelimit');
     expect(before).toMatch(/^"route";r=2/);
     expect(await router.reload()).toBe('applied');
     expect((await fetch(`${router.url}/counted`)).headers.get('ratelimit')).toMatch(/^"route";r=1/);
   });
 
-  it('a port: the rest is taken up, the port stays, and it is said', async () => {
+  it('a new port: everything else takes effect, the port stays, and a notice says so', async () => {
     router.write('map.yml', mapWith({ says: 'second' }));
     const properties = `oauth.issuer=${router.issuer}\nadmission.initialLimit=9\nconductor.connections=7\n`;
     router.write('router.properties', properties);
@@ -79,9 +79,9 @@ describe('what is sound', () => {
   });
 });
 
-describe('what is not', () => {
+describe('an invalid configuration', () => {
   const issuer = () => `oauth.issuer=${router.issuer}\n`;
-  /** Of a case: what it applies at its end says another text than what was active before it. */
+  /** Number of the case, so that each case applies another text than the one that was active before. */
   let round = 0;
   const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
     ['YAML that is none', 'map.yml', () => 'http: [\n', /map\.yml:2:1: Flow sequence in block collection must be/],
@@ -155,8 +155,8 @@ describe('what is not', () => {
   });
 });
 
-// The last: one more reload may follow it.
-describe('signals that come together', () => {
+// The last tests, because one more reload may follow them.
+describe('concurrent signals', () => {
   it('two signals at once: the files of the last one are active', async () => {
     for (const round of byDepth(['a', 'b'], ['a', 'b', 'c', 'd', 'e'])) {
       router.write('map.yml', mapWith({ says: `${round}1` }));

@@ -12,7 +12,7 @@ import { startProgram } from '../../../stack/program.ts';
 
 const rootDir = fileURLToPath(new URL('../../../..', import.meta.url));
 
-/** The product's map with a few paths of the test, which need neither token nor engine. */
+/** Returns the product's gateway configuration with a few test paths, which need neither token nor engine. */
 export function mapWith({ says = 'first', port = '${router.port}' }: { says?: string; port?: string } = {}): string {
   const map = readFileSync(join(rootDir, 'gateway.config.yml'), 'utf8');
   const policies = /^ {2}\[token, [^\]]*\]$/m;
@@ -54,7 +54,7 @@ export function init({ services, registerPolicy }) {
 }
 `;
 
-/** @param env more configuration */
+/** Starts the router. @param env additional configuration */
 export async function startReloadableRouter(env: Record<string, string> = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-reload-'));
   const provider = await startProviderStandIn();
@@ -78,13 +78,13 @@ export async function startReloadableRouter(env: Record<string, string> = {}) {
   const counts = () => readCounts(operationsUrl);
   return {
     ...{ url: String(program.ready['url']), dir, program, issuer: provider.issuer },
-    /** Of a file in its directory: `map.yml`, `router.properties`. */
+    /** Writes a file in the router's directory: `map.yml`, `router.properties`. */
     write,
-    /** Every counter and gauge of the router. */
+    /** Returns every counter and gauge of the router. */
     counts,
     /** Sends SIGHUP and returns the result. */
     reload: () => reload(program),
-    /** The notice `configuration` of `/health/ready`. */
+    /** Returns the notice `configuration` of `/health/ready`. */
     async notice() {
       const response = await fetch(`${operationsUrl}/health/ready`);
       const { notices } = (await response.json()) as { notices: Record<string, string[]> };

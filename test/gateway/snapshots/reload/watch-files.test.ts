@@ -1,4 +1,5 @@
-// What the file watcher reports as a change: writes, renames and new symbolic link targets, but not a new modification time.
+// Tests of the changes that the file watcher reports: writes, renames and new symbolic link targets, but not a new
+// modification time.
 
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

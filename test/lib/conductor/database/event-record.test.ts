@@ -45,7 +45,7 @@ describe('a record of an event', () => {
     });
   });
 
-  it('whose payload is no JSON, or missing: told without it', () => {
+  it('whose payload is not JSON or missing: shown without it', () => {
     expect(readEventRecord(stored({ status: 'SKIPPED', output: { msg: '{' } }))).toEqual({ ...base, state: 'SKIPPED' });
     expect(readEventRecord(stored({ status: 'IN_PROGRESS' }))).toEqual({ ...base, state: 'IN_PROGRESS' });
   });

@@ -38,7 +38,7 @@ const problemsIn = (dir: string, against: CheckContext | undefined = context) =>
 type Change = (copy: CopyOfProduct) => void;
 type Case = [what: string, change: Change, problem: RegExp];
 
-/** One change, one line that names the file, the place and the reason. */
+/** Expects that each change causes one line that names the file, the place and the reason. */
 function expectEach(cases: readonly Case[]): void {
   it.each(cases)('%s: one line that says so', (_what, change, problem) => {
     change(copy);
@@ -112,7 +112,7 @@ describe('a definition file', () => {
     ]);
   });
 
-  it('broken: nothing else is said to be missing because of it', () => {
+  it('broken: it causes no messages about missing definitions', () => {
     copy.write('workflows/tasks/movies_intake.json', '{');
     expect(problemsIn(copy.dir)).toHaveLength(1);
   });
@@ -199,7 +199,7 @@ describe('a workflow', () => {
     ]);
   });
 
-  it('that uses a task type no more: its definition is said to be unused', () => {
+  it('that no longer uses a task type: the task definition is reported as unused', () => {
     copy.remove('workflows/moviesWF.v1.json');
     const withoutMovies = { ...context, routes: context.routes.filter(({ name }) => name !== 'movies') };
     expect(problemsIn(copy.dir, withoutMovies)).toEqual([
@@ -211,7 +211,7 @@ describe('a workflow', () => {
 describe('an event handler', () => {
   const mdm = 'event-handlers/mdm.json';
   const share = 'event-handlers/mdm-share-{mis}.json';
-  it('that listens to an event nobody produces: both sides are told', () => {
+  it('that listens to an event that no workflow produces: both sides are reported', () => {
     copy.replace(mdm, 'conductor:college-adaptorWF:person_patched', 'conductor:college-adaptorWF:person_changed');
     expect(problemsIn(copy.dir)).toEqual([
       expect.stringMatching(
@@ -329,18 +329,18 @@ describe('an event handler', () => {
       expect(problemsIn(copy.dir)).toEqual([expect.stringMatching(/must be {"mdm_share":"002"}/)]);
     });
 
-    it('with workers in a domain of another name: that domain is asked for', () => {
+    it('with workers in a domain with another name: a handler for that domain is required', () => {
       const moved = { ...context, domains: { '002': 'site-b' } };
       expect(problemsIn(copy.dir, moved)).toEqual([expect.stringMatching(/must be {"mdm_share":"site-b"}/)]);
       copy.replace(own, '"mdm_share": "002"', '"mdm_share": "site-b"');
       expect(problemsIn(copy.dir, moved)).toEqual([]);
-      // Without configuration, domains are left alone.
+      // Without a configuration, domains are not checked.
       expect(checkDefinitions(readDefinitions(copy.dir))).toEqual([]);
     });
   });
 });
 
-describe('the budget of time-outs', () => {
+describe('the budget of timeouts', () => {
   const task = (name: string, field: string, value: unknown): Change => {
     return ({ set }) => set(`workflows/tasks/${name}.json`, [field], value);
   };
@@ -366,7 +366,7 @@ describe('the budget of time-outs', () => {
       /retryCount: must be 0: route adaptor writes, and a write whose outcome is unknown is never repeated$/,
     ],
     [
-      'a routed task whose time-out only alerts',
+      'a routed task whose timeout only alerts',
       task('movies_intake', 'timeoutPolicy', 'ALERT_ONLY'),
       /timeoutPolicy: must be TIME_OUT_WF: clients of route movies wait for a response$/,
     ],
@@ -381,13 +381,13 @@ describe('the budget of time-outs', () => {
       /responseTimeoutSeconds: must be at least 22 s/,
     ],
     [
-      'a routed workflow with a time-out of its own',
+      'a routed workflow with a timeout of its own',
       ({ set }) => set('workflows/moviesWF.v1.json', ['timeoutSeconds'], 30),
       /^workflows\/moviesWF\.v1\.json:\d+:\d+: timeoutSeconds: must be 0 or absent in a routed workflow: the router enforces the deadline$/,
     ],
   ]);
 
-  it('a back end that may take longer than clients wait: told for each route', () => {
+  it('a back end that may take longer than clients wait: reported for each route', () => {
     const slow = { ...context, backEndTimeoutMs: 25_000 };
     const routes = problemsIn(copy.dir, slow).filter((line) => line.startsWith('gateway.config.yml'));
     expect(routes).toEqual(
@@ -407,7 +407,7 @@ describe('the budget of time-outs', () => {
     ]);
   });
 
-  it('a route to a workflow version that is not defined: told', () => {
+  it('a route to a workflow version that is not defined: reported', () => {
     const routes = [route({ name: 'movies', workflow: 'moviesWF', version: 2 })];
     expect(problemsIn(copy.dir, { ...context, routes })).toEqual([
       'gateway.config.yml: pipelines.movies: there is no workflow moviesWF version 2',

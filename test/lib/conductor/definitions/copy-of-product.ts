@@ -1,4 +1,4 @@
-// A copy of the product's definitions and configuration in a directory of its own, with one thing changed.
+// A copy of the product's definitions and configuration in a temporary directory, which tests can change.
 
 import {
   cpSync,
@@ -29,7 +29,7 @@ const copied = [
   'config/openapi',
 ] as const;
 
-/** A file system in memory that Linux has: on a disk, deleting a copy takes longer than to check it. */
+/** Linux's in-memory file system: on a disk, deleting a copy takes longer than checking it. */
 const inMemory = '/dev/shm';
 
 export function copyOfProduct() {
@@ -40,16 +40,16 @@ export function copyOfProduct() {
     mkdirSync(dirname(join(dir, file)), { recursive: true });
     writeFileSync(join(dir, file), text);
   };
-  // What a plugin imports is not copied: those of the copy are those of the product.
+  // Plugins are not copied, because of their imports: those of the copy re-export the product's.
   for (const name of readdirSync(join(productDir, 'plugins'))) {
     const entry = `plugins/${name}/index.ts`;
     write(entry, `export * from ${JSON.stringify(join(productDir, entry))};\n`);
   }
   return {
     dir,
-    /** Replaces the text of a file; creates it when there is none. */
+    /** Replaces the text of a file; creates the file if necessary. */
     write,
-    /** Replaces every occurrence of a text. @throws Error when there is none */
+    /** Replaces every occurrence of a text. @throws Error when the file does not contain it */
     replace(file: string, from: string, to: string) {
       if (!read(file).includes(from)) throw new Error(`${file} does not contain ${from}`);
       write(file, read(file).replaceAll(from, to));
@@ -70,13 +70,13 @@ export function copyOfProduct() {
 
 export type CopyOfProduct = ReturnType<typeof copyOfProduct>;
 
-/** The definitions below a directory as they are registered, with workers of their own for these colleges. */
+/** Returns the definitions below a directory as they are registered when these colleges have their own workers. */
 export function definitionsFor(colleges: readonly string[] = ['002'], dir = productDir): Definitions {
   const domains = Object.fromEntries(colleges.map((mis) => [`adaptor.${mis}.domain`, mis]));
   return forColleges(loadDefinitions(dir), domains as unknown as Config);
 }
 
-/** The names of all definitions below a directory, as they are registered. */
+/** Returns the names of all definitions below a directory, as they are registered. */
 export function definitionNames(dir: string): string[] {
   const { workflows, taskDefs, eventHandlers } = definitionsFor(['002'], dir);
   return [...taskDefs, ...workflows, ...eventHandlers].map(({ definition }) => definition.name);

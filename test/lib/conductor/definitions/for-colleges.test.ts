@@ -1,4 +1,4 @@
-// Templates of event handlers: what is registered for each college.
+// Tests of templates of event handlers: the handlers that are registered for each college.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CopyOfProduct, copyOfProduct, definitionsFor } from './copy-of-product.ts';

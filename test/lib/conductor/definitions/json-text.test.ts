@@ -12,7 +12,7 @@ describe('JSON text', () => {
     ['two values', '{}\n{}', { line: 2, column: 1 }],
     ['a key given twice', '{\n  "a": 1,\n  "a": 2\n}', { line: 3, column: 3 }],
     ['a key given twice below', '{ "b": [\n{ "a": 1, "a": 2 }] }', { line: 2, column: 11 }],
-  ])('%s: told with its line and column', (_what, text, at) => {
+  ])('%s: reported with its line and column', (_what, text, at) => {
     expect(parseJsonText(text)).toMatchObject({ at });
   });
 

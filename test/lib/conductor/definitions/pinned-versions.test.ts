@@ -1,4 +1,5 @@
-// `version` and `versions` of gateway.config.yml: what they mean, and one message that says what to do when they mean nothing.
+// Tests of `version` and `versions` in gateway.config.yml: their meaning, and the one helpful message when they are
+// invalid.
 
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -8,7 +9,7 @@ const read = (yaml: string) => readPinnedVersions(parse(yaml) as Record<string, 
 const sharesOf = (yaml: string) => [...(read(yaml).pinned?.shares ?? [])];
 
 describe('readPinnedVersions', () => {
-  it('a version: all of it', () => {
+  it('a version: gets all clients', () => {
     expect(sharesOf('{ version: 2 }')).toEqual([[2, 1]]);
     expect(read('{ version: 2 }').pinned?.isSplit).toBe(false);
   });

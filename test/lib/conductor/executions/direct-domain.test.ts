@@ -1,4 +1,4 @@
-// The domain of tasks that are dispatched directly, and the pool that it stands for.
+// Tests of the domain of tasks that are dispatched directly, and of the pool that it represents.
 
 import { expect, it } from 'vitest';
 import { directDomain, isDirectDomain, poolDomain } from '#lib/conductor/executions/direct-domain.ts';

@@ -1,4 +1,4 @@
-// Asking an engine whether it has an index of executions.
+// Tests of detecting whether an engine has an index of executions.
 
 import { expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -8,7 +8,7 @@ import type { SendRequest } from '#lib/conductor/send-call.ts';
 const refusal = { status: 400, body: { message: 'Incorrectly formatted query string: indexed' } };
 const nothing = { status: 200, body: { totalHits: 0, results: [] } };
 
-/** An engine that responds so. */
+/** Returns an engine that responds like this to a malformed query. */
 function engineThatSays(malformed: { status: number; body: object } | EngineError): {
   call: SendRequest;
   asked: number;
@@ -42,7 +42,7 @@ it.each([
   ['a proxy without engine', { status: 503, body: {} }],
   ['something else', { status: 200, body: { hello: 1 } }],
   ['nobody', new EngineError('unreachable', 'ECONNREFUSED')],
-])('%s responds: it is not known, and asked again', async (_title, response) => {
+])('%s responds: the result is unknown, and the engine is queried again', async (_title, response) => {
   const engine = engineThatSays(response);
   const presence = new IndexPresence(engine.call);
   for (const asked of [1, 2]) {

@@ -1,11 +1,11 @@
-// Tests of reading the engine's index in pages whose size follows the size of their rows.
+// Tests of reading the engine's index in pages whose size adapts to the size of the rows.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import type { Page } from '#lib/conductor/executions/execution-index.ts';
 import { PageReader } from '#lib/conductor/executions/page-reader.ts';
 
-/** An index of equal rows, and the sizes of the pages that were requested. */
+/** Returns an index of equal rows, and the sizes of the requested pages. */
 function indexOf(count: number, bytesPerRow: number) {
   const sizes: number[] = [];
   const search = async (_query: unknown, { offset, size }: Page) => {

@@ -66,7 +66,7 @@ describe('timeline', () => {
     expect(failed).toEqual(['x_intake']);
   });
 
-  it('a running one: how long so far, and what it waits for', () => {
+  it('a running execution: its time so far, and what it waits for', () => {
     const running = { status: 'RUNNING', endTime: 0 } as const;
     const at = (task: Partial<ExecutedTask>) => timelineOf(execution([task], running), start + 30_002).waitsFor;
     expect(timelineOf(execution([], running), start + 5_000)).toMatchObject({ totalMs: 5_000, steps: [] });
@@ -83,7 +83,7 @@ describe('timeline', () => {
     expect(at({ status: 'COMPLETED' })).toBeUndefined();
   });
 
-  it('what the engine does by itself: never waited for a worker', () => {
+  it('tasks that the engine runs itself: no wait for a worker', () => {
     const { steps } = timelineOf(execution([{ taskType: 'EVENT', startTime: start + 10, endTime: start + 12 }]), start);
     expect(steps[0]).toMatchObject({ tookMs: 2 });
     expect(steps[0]).not.toHaveProperty('waitedMs');
@@ -120,7 +120,7 @@ describe('caller', () => {
     expect(mayBeOf('{inbound={headers={accept=a…', { clientId: 'demo' })).toBe(true);
   });
 
-  it('a row of the index: may be of another route, unless its text is certainly of one of these', () => {
+  it('a row of the index: may belong to another route unless its text certainly names one of these', () => {
     expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies}}', ['movies'])).toBe(false);
     expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies.v2, body=}}', ['movies.v2'])).toBe(false);
     expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies.v2}}', ['movies'])).toBe(true);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type DefinitionKind, isEqual, normaliseDefinition } from '#lib/conductor/metadata/normalise.ts';
 
-/** A task as the engine writes it out. */
+/** A task with all the fields that the engine adds. */
 const materialisedTask = {
   decisionCases: {},
   defaultCase: [],
@@ -68,12 +68,12 @@ const engine = {
   ],
 };
 
-/** Whether a definition of the engine means the same as that of the file. */
+/** Returns true when a definition of the engine is equivalent to that of the file. */
 const isSame = (kind: DefinitionKind, inFile: unknown, inEngine: unknown) =>
   isEqual(normaliseDefinition(kind, inFile), normaliseDefinition(kind, inEngine));
 
 describe('comparison with the engine', () => {
-  it('what the engine notes and its defaults, at every depth: no difference', () => {
+  it('notes and defaults of the engine, at every depth: no difference', () => {
     expect(isSame('workflow', file, engine)).toBe(true);
   });
 
@@ -110,7 +110,7 @@ describe('comparison with the engine', () => {
     expect(isSame('event handler', handler({ name: 'x', taskToDomain: {} }), registered)).toBe(false);
   });
 
-  it('a task definition: the engine writes out what was left out', () => {
+  it('a task definition: the engine adds omitted fields', () => {
     const definition = { name: 't', retryCount: 0, responseTimeoutSeconds: 22, timeoutSeconds: 0 };
     const registered = { ...definition, createTime: 1, retryDelaySeconds: 60, rateLimitPerFrequency: 0, inputKeys: [] };
     expect(isSame('task type', definition, registered)).toBe(true);

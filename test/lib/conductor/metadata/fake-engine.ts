@@ -1,4 +1,4 @@
-// A metadata API that keeps what it is given and answers as the engine does, its oddities included.
+// A fake metadata API that stores definitions and responds as the engine does, including its oddities.
 
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -18,7 +18,7 @@ export async function startFakeEngine() {
     workflows: [] as Stored[],
     taskDefs: [] as Stored[],
     eventHandlers: [] as Stored[],
-    /** Names of workflows whose update is refused, with 200. */
+    /** Names of workflows whose update is refused, despite a response with 200. */
     refuses: new Set<string>(),
   };
   const server = createServer(async (request, response) => {
@@ -66,7 +66,7 @@ function answerTo(call: string, body: unknown, state: State): Answer {
   }
 }
 
-/** As the engine does it: 200, whatever became of each. */
+/** Updates workflows as the engine does: with 200, whatever the result for each one. */
 function updateWorkflows(definitions: Stored[], { workflows, refuses }: State): Answer {
   const refused = definitions.filter(({ name }) => refuses.has(name));
   put(

@@ -4,7 +4,7 @@ import type { RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api
 import type { Change } from '#lib/conductor/metadata/plan.ts';
 import { countRunning } from '#lib/conductor/metadata/impact.ts';
 
-/** An engine in which these executions run: `<id>` of `<workflow>` in `<version>`. */
+/** Returns an engine in which these executions run: `<id>` of `<workflow>` in `<version>`. */
 function engineWith(running: readonly (readonly [id: string, workflow: string, version: number])[]) {
   const calls: string[] = [];
   const answer = (value: unknown) => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) });
@@ -66,14 +66,14 @@ describe('running executions touched by a change', () => {
     expect(calls).toEqual([]);
   });
 
-  it('what is added touches nobody, and nobody is asked', async () => {
+  it('additions affect no execution, and the engine is not queried', async () => {
     const { api, calls } = engineWith(running);
     const [counted] = await countRunning([change({ action: 'add', version: 3 })], registered, api);
     expect(counted).not.toHaveProperty('running');
     expect(calls).toEqual([]);
   });
 
-  it('more than are looked up: says that there are more', async () => {
+  it('more executions than the limit: says that there are more', async () => {
     const many = Array.from({ length: 1_001 }, (_, index) => [`${index}`, 'aWF', 1] as const);
     const [counted] = await countRunning([change({ version: 1 })], registered, engineWith(many).api);
     expect(counted?.running).toEqual({ count: 1_000, more: true });

@@ -17,7 +17,7 @@ describe('the normal form of a definition', () => {
     expect(normaliseDefinition(kind, normal)).toEqual(normal);
   });
 
-  it('what a file always says: kept where it is the default, filled in where the engine leaves it out', () => {
+  it('fields that files always have: kept when they are the default, added when the engine omits them', () => {
     const taskType = { name: 't', retryCount: 3, timeoutSeconds: 0, rateLimitPerFrequency: 0, createTime: 1 };
     expect(normaliseDefinition('task type', taskType)).toEqual({
       name: 't',
@@ -31,7 +31,7 @@ describe('the normal form of a definition', () => {
     expect(normaliseDefinition('event handler', { name: 'h', active: false })).toEqual({ name: 'h', active: false });
   });
 
-  it('what the engine writes out by itself: left out at every depth, but never inside data', () => {
+  it('fields that the engine adds: removed at every depth, but never inside data', () => {
     const task = { name: 'a', taskReferenceName: 'a', type: 'SIMPLE', optional: false, joinOn: [] };
     const inputParameters = { optional: false, joinOn: [], createTime: 1 };
     const loop = { ...task, type: 'DO_WHILE', loopOver: [{ ...task, inputParameters }], decisionCases: {} };

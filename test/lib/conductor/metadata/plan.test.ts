@@ -13,7 +13,7 @@ afterEach(() => copy.dispose());
 const empty: RegisteredDefinitions = { workflows: [], taskDefs: [], eventHandlers: [] };
 const all: PlanOptions = { prune: false, concerns: () => true };
 
-/** An engine that was brought in step with the copy as it is now. */
+/** Returns the definitions of an engine that matches the current state of the copy. */
 function registered(): RegisteredDefinitions {
   const { workflows, taskDefs, eventHandlers } = definitionsFor(['002'], copy.dir);
   const notes = { createTime: 1, updateTime: 2, createdBy: '' };
@@ -42,11 +42,11 @@ describe('a plan', () => {
     ]);
   });
 
-  it('for an engine in step: nothing, whatever the engine notes', () => {
+  it('for an engine that matches: nothing, whatever fields the engine adds', () => {
     expect(plan(registered())).toEqual({ changes: [], unchanged: plan(empty).changes.length, kept: [] });
   });
 
-  it('with everything at once: handlers that go first, those that come last, what they need around them', () => {
+  it('of every kind of change: removed handlers come first, added ones last, and their dependencies in between', () => {
     const engine = registered();
     copy.remove('workflows/moviesWF.v1.json');
     copy.remove('workflows/tasks/movies_intake.json');
@@ -66,7 +66,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('without prune: what only the engine has is named and kept', () => {
+  it('without prune: definitions that only the engine has are named and kept', () => {
     const engine = registered();
     copy.remove('workflows/moviesWF.v1.json');
     expect(plan(engine)).toEqual({
@@ -76,7 +76,7 @@ describe('a plan', () => {
     });
   });
 
-  it('of some names: neither side is looked at beyond them', () => {
+  it('of some names: other definitions are ignored on both sides', () => {
     const options = { prune: true, concerns: (name: string) => name.startsWith('mdm') };
     const { changes } = plan({ ...empty, taskDefs: [{ name: 'other' }, { name: 'mdm_old' }] }, options);
     expect(changes.map(({ name }) => name)).toEqual([

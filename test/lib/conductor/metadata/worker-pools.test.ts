@@ -8,7 +8,7 @@ const poolsWith = (facts: Partial<PoolFacts>) =>
   poolsOf(definitions, { pollData: [], queues: {}, staleAfterMs: 90_000, now, ...facts });
 
 describe('worker pools', () => {
-  it('nobody has ever polled: the default pool of each task type, and the domains that handlers send to', () => {
+  it('no worker has ever polled: the default pool of each task type, and the domains that handlers send to', () => {
     const pools = poolsWith({});
     const taskTypes = definitions.taskDefs.map(({ definition }) => definition['name']);
     expect(pools.map(({ taskType }) => taskType)).toEqual(taskTypes.toSorted());
@@ -39,7 +39,7 @@ describe('worker pools', () => {
     expect(pools.map(({ taskType }) => taskType)).not.toContain('somebody_elses');
   });
 
-  it('tasks wait in a domain that nobody polls: the pool shows', () => {
+  it('tasks wait in a domain that no worker polls: the pool is listed', () => {
     expect(poolsWith({ queues: { '003:college-adaptor_intake': 4, movies_intake: 2 } })).toEqual(
       expect.arrayContaining([
         { taskType: 'college-adaptor_intake', domain: '003', waiting: 4, workers: [] },

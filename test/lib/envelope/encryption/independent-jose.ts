@@ -1,4 +1,4 @@
-// The JOSE library that the embedded identity provider brings along: an implementation of JWE that is not ours.
+// Loads the JOSE library of the embedded identity provider, as an independent implementation of JWE.
 
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ interface Jose {
   ): Promise<{ plaintext: Uint8Array; protectedHeader: Record<string, unknown> }>;
 }
 
-/** Resolved from the package that depends on it. */
+/** Returns the library, which is resolved from the package that depends on it. */
 export async function joseOf(): Promise<Jose> {
   const provider = createRequire(import.meta.url).resolve('oidc-provider');
   const jose = createRequire(provider).resolve('jose');

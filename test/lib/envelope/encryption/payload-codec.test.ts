@@ -1,4 +1,4 @@
-// Encrypted payloads: what stays readable, what does not, what they are bound to, and how keys change.
+// Tests of encrypted payloads: which parts stay readable, what the rest is bound to, and how keys change.
 
 import { randomBytes } from 'node:crypto';
 import { anyText, fc } from '../../../run/properties.ts';
@@ -14,7 +14,7 @@ const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const codecOf = (key: string | undefined, ...decryptionKeys: string[]) =>
   createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': decryptionKeys });
 
-/** What the engine does with it: JSON. */
+/** Passes a value through JSON, as the engine does. */
 const throughEngine = (value: unknown) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 
 const request: InboundRequest = {
@@ -67,7 +67,7 @@ describe('what the engine sees', () => {
 });
 
 describe('what the reader gets', () => {
-  it('everything as it was, whatever bytes and texts it is made of', () => {
+  it('everything unchanged, whatever its bytes and texts', () => {
     const text = anyText();
     fc.assert(
       fc.property(text, fc.option(text, { nil: undefined }), text, fc.uint8Array(), (path, query, header, bytes) => {
@@ -81,7 +81,7 @@ describe('what the reader gets', () => {
     );
   });
 
-  it('large bodies are compressed before they are encrypted, and limits hold for what they inflate to', () => {
+  it('large bodies are compressed before they are encrypted, and limits apply to the decompressed size', () => {
     const body = Buffer.alloc(1_000_000, 'a');
     const sealed = sealAnswer(codec, { ...answer, body });
     expect(String(sealed['sealed']).length).toBeLessThan(20_000);
@@ -91,7 +91,7 @@ describe('what the reader gets', () => {
     expect(() => codec.unpackInbound(incompressible, 99_999)).toThrow(RangeError);
   });
 
-  it('without a key nothing is encrypted, and what is in clear is read with a key as well', () => {
+  it('without a key nothing is encrypted, and unencrypted payloads can be read with a key', () => {
     const plain = codecOf(undefined);
     const clear = sealRequest(plain);
     expect(clear).toMatchObject({ path: request.path });
@@ -144,17 +144,17 @@ describe('keys', () => {
   });
 });
 
-describe('what was changed is refused', () => {
+describe('changed payloads are refused', () => {
   const unreadable = (value: Record<string, unknown>) =>
     expect(() => codec.unpackInbound(value), JSON.stringify(value)).toThrow(PayloadUnreadable);
 
-  it('every bit of it counts', () => {
+  it('every bit is protected', () => {
     const sealed = String(sealRequest()['sealed']);
     fc.assert(
       fc.property(fc.nat(sealed.length - 1), fc.integer({ min: 1, max: 127 }), (at, flip) => {
         const changed = String.fromCharCode(sealed.charCodeAt(at) ^ flip);
         const forged = sealed.slice(0, at) + changed + sealed.slice(at + 1);
-        // The last character of a part may carry bits that base64url does not use: the same bytes are the same message.
+        // The last character of a part may contain bits that base64url does not use; equal bytes are the same message.
         const bytesOf = (token: string) =>
           token.split('.').map((part) => Buffer.from(part, 'base64url').toString('hex'));
         fc.pre(bytesOf(forged).join() !== bytesOf(sealed).join());

@@ -1,4 +1,5 @@
-// Workers in front of encrypted payloads: what they decrypt, what they encrypt, and what happens without the right key.
+// Tests of workers with encrypted payloads: what they decrypt, what they encrypt, and what happens without the right
+// key.
 
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -91,7 +92,7 @@ describe('with the key', () => {
     expect(lines).toMatchObject([{ status: 200, requestId: 'r-1', outcome: 'COMPLETED' }]);
   });
 
-  it('MDM is told in clear; what it names passes through the engine as ciphertext to the other college', async () => {
+  it('MDM is notified in clear; the systems that it names reach the other college as ciphertext', async () => {
     const { outcome } = await run(createMdmNotify, notifyInput(), key);
     expect(backEnd.requests[0]).toContain('"sisPersonId":"p1","cccid":"CCC0001"');
     if (outcome.status !== 'COMPLETED') throw new Error(JSON.stringify(outcome));

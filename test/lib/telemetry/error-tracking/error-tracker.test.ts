@@ -1,4 +1,4 @@
-// What leaves the process when an error is reported, seen from the ingest endpoint.
+// Tests of the data that leaves the process when an error is reported, at the ingest endpoint.
 
 import { hostname, userInfo } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -61,7 +61,7 @@ describe('with a DSN', () => {
   test('stack frames name our files relative to the repository', async () => {
     const { exception } = await reportAndRead(new Error('x'));
     const frames = exception.values[0]?.stacktrace?.frames ?? [];
-    // Where coverage is measured, Node loads this file, and vitest gives its URL a query.
+    // When coverage is measured, Node loads this file, and vitest adds a query to its URL.
     const filename = frames.at(-1)?.filename.replace(/\?vitest=\d+$/, '');
     expect(filename).toBe('test/lib/telemetry/error-tracking/error-tracker.test.ts');
     for (const { filename } of frames) expect(filename).not.toMatch(/^(?:file:|\/)/);
@@ -132,7 +132,7 @@ describe('with a DSN', () => {
 });
 
 describe('an endpoint in trouble', () => {
-  test('that never answers: close gives up after its time-out', async () => {
+  test('that never answers: close gives up after its timeout', async () => {
     const endpoint = await startIngestEndpoint('never');
     const tracker = await createErrorTracker({ ...options, dsn: endpoint.dsn });
     tracker.report(new Error('x'));

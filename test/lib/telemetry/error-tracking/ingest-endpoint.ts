@@ -4,13 +4,13 @@ import { type HttpRecorder, startHttpRecorder } from '../../../stack/http-record
 
 export interface IngestEndpoint extends Pick<HttpRecorder, 'close'> {
   readonly dsn: string;
-  /** Everything that was received, as text. */
+  /** Returns the received envelopes as text. */
   envelopes(): string[];
-  /** The error events in the received envelopes. */
+  /** Returns the error events in the received envelopes. */
   events(): Record<string, unknown>[];
 }
 
-/** @param status of every response; `never` leaves all requests open */
+/** Starts the endpoint. @param status status of every response; `never` leaves all requests open */
 export async function startIngestEndpoint(status: number | 'never' = 200): Promise<IngestEndpoint> {
   const { url, requests, close } = await startHttpRecorder(status);
   const envelopes = () => requests.map(({ body }) => body);
@@ -18,7 +18,7 @@ export async function startIngestEndpoint(status: number | 'never' = 200): Promi
   return { dsn, envelopes, events: () => envelopes().flatMap(eventsOf), close };
 }
 
-/** An envelope is lines of JSON: its header, then header and payload of each item. */
+/** Returns the events of an envelope, which is lines of JSON: its header, then header and payload of each item. */
 function eventsOf(envelope: string): Record<string, unknown>[] {
   const lines = envelope
     .split('\n')

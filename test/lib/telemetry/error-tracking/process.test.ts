@@ -1,4 +1,4 @@
-// What error tracking does to the process it is in: nothing at all without a DSN, and no patches with one.
+// Tests of the effects of error tracking on its process: none without a DSN, and no patches with one.
 
 import { expect, test } from 'vitest';
 import { observe } from '../observe.ts';

@@ -1,4 +1,4 @@
-// What is taken out of an error's message, and what stays readable.
+// Tests of which parts of an error message are removed, and which stay readable.
 
 import { expect, test } from 'vitest';
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';

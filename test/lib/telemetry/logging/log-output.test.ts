@@ -1,4 +1,4 @@
-// Real processes that log to a disk without room, to nobody, to a slow reader, and to the end.
+// Tests of real processes that log to a full disk, to a closed pipe, to a slow reader, and until they end.
 
 import { spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,14 +10,14 @@ import { requires } from '../../../run/requirements.ts';
 
 const log = fileURLToPath(new URL('../../../../lib/telemetry/logging/log.ts', import.meta.url));
 
-/** A program that has `log` and runs `body`; it is killed after 10 s. */
+/** Starts a program that runs `body` with `log`; it is killed after 10 s. */
 function start(body: string, stdio: StdioOptions) {
   const program = `import { createLog } from '${log}'; const log = createLog('test'); ${body}`;
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '--eval', program];
   return spawn(process.execPath, args, { stdio, timeout: 10_000 });
 }
 
-/** Logs for a while, says on standard error what is left of it, and ends. */
+/** Logs for a while, writes to standard error what is left, and ends. */
 const logForAWhile = `
   const lines = setInterval(() => log.info('a line'), 10);
   setTimeout(() => {
@@ -27,7 +27,7 @@ const logForAWhile = `
   }, 200);
 `;
 
-it('a program whose log cannot be written goes on, and ends when it is done', requires('dev-full'), async () => {
+it('a program whose log cannot be written keeps running, and ends when it is done', requires('dev-full'), async () => {
   const child = start(logForAWhile, ['ignore', openSync('/dev/full', 'w'), 'pipe']);
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => (said += String(chunk)));
@@ -68,7 +68,7 @@ it('a reader that is slow gets every line, in order, the last ones too', async (
   expect(numbers).toEqual(Array.from({ length: count }, (_, n) => n));
 });
 
-it('what is logged in the last moment is written', async () => {
+it('lines that are logged at the last moment are written', async () => {
   const child = start("for (let n = 0; n < 100; n++) log.info('a line'); process.exit(0);", [
     'ignore',
     'pipe',

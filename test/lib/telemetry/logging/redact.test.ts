@@ -1,4 +1,4 @@
-// Names that hold credentials or persons, wherever a line may have them.
+// Tests of redacting fields that hold credentials or personal data, anywhere in a log line.
 
 import { expect, it } from 'vitest';
 import { redact } from '#lib/telemetry/logging/redact.ts';

@@ -1,11 +1,11 @@
-// A tracer that keeps what it is told, for tests of those who use one.
+// A tracer that stores its spans, for tests of code that uses a tracer.
 
 import type { Span, SpanEnd, SpanOptions, Tracer } from '#lib/telemetry/tracing/tracer.ts';
 
 export interface WrittenSpan {
   readonly name: string;
   readonly options: SpanOptions & { parent?: string | undefined };
-  /** Absent while it has not ended. */
+  /** Absent while the span has not ended. */
   end?: SpanEnd;
 }
 

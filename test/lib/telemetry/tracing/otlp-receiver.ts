@@ -1,8 +1,8 @@
-// A small OTLP/HTTP receiver: a real HTTP server that decodes the spans it is sent (OTLP 1.x, JSON).
+// A small OTLP/HTTP receiver: a real HTTP server that decodes received spans (OTLP 1.x, JSON).
 
 import { type HttpRecorder, startHttpRecorder } from '../../../stack/http-recorder.ts';
 
-/** A span as OTLP has it, with the fields that tests read. */
+/** A span in OTLP, with the fields that tests read. */
 interface OtlpSpan {
   readonly name: string;
   readonly kind: number;
@@ -44,7 +44,7 @@ export interface OtlpReceiver extends HttpRecorder {
   spans(): ReceivedSpan[];
 }
 
-/** Its `url` goes into `otel.exporter.otlp.endpoint`. @param status of every response */
+/** Starts a receiver, whose `url` is for `otel.exporter.otlp.endpoint`. @param status status of every response */
 export async function startOtlpReceiver(status = 200): Promise<OtlpReceiver> {
   const recorder = await startHttpRecorder(status);
   return { ...recorder, spans: () => recorder.requests.flatMap(({ body }) => decode(JSON.parse(body) as Body)) };

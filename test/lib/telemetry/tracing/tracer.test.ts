@@ -1,4 +1,5 @@
-// The tracer and what is behind it: spans as they are sent, off without an endpoint, harmless when nobody takes them.
+// Tests of the tracer and its exporter: the sent spans, no tracing without an endpoint, and no harm when the receiver
+// fails.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
@@ -9,7 +10,9 @@ import { pollUntil } from '../../../stack/poll-until.ts';
 import { observe } from '../observe.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 
-/** Of the tracer that was started last: an exporter that still retries when its test is over writes into its own. */
+/**
+ * Log lines of the tracer that was started last. An exporter that still retries after its test writes to its own list.
+ */
 let lines: string[] = [];
 const start = async (endpoint: string, options: { headers?: string[]; percent?: number } = {}): Promise<Tracer> => {
   const own: string[] = [];
@@ -76,7 +79,7 @@ describe('spans', () => {
     await tracer.close(1_000);
   });
 
-  it('one in ten: about that part of the traces that begin here, all of those that a client samples, whole traces', async () => {
+  it('one in ten: a tenth of the traces that begin here, all that a client samples; only whole traces', async () => {
     const tracer = await start(receiver.url, { percent: 10 });
     for (let index = 0; index < 400; index++) {
       const span = tracer.start('begun here');
@@ -93,7 +96,7 @@ describe('spans', () => {
     expect(count('a client’s')).toBe(10);
   });
 
-  it('say nothing but what the allow-list names', () => {
+  it('contain only attributes on the allow-list', () => {
     const hostile = {
       'router.route': 'movies',
       'url.path': '/persons/marker',
@@ -118,7 +121,7 @@ describe('an endpoint in trouble', () => {
     receiver = await startOtlpReceiver();
   });
 
-  it('that refuses: said once, however many are refused', async () => {
+  it('that refuses spans: logged once, however many it refuses', async () => {
     const refusing = await startOtlpReceiver(400);
     const tracer = await start(refusing.url);
     for (const sent of [1, 2, 3]) {

@@ -1,4 +1,5 @@
-// The adaptive limit against a simulated engine: falls when the engine is slow, not when it is only busy, and comes back.
+// Tests of the adaptive limit with a simulated engine: it falls when the engine is slow, not when it is only busy, and
+// recovers.
 
 import { describe, expect, it } from 'vitest';
 import { AdaptiveLimit } from '../../../../plugins/conductor/admission/adaptive-limit.ts';
@@ -8,7 +9,7 @@ const bounds = { min: 16, initial: 64, max: 256 };
 function simulate(options = bounds) {
   let now = 0;
   const limit = new AdaptiveLimit({ ...options, now: () => now });
-  /** `seconds` of 100 starts and reports a second, with so many in flight. */
+  /** Simulates `seconds` with 100 starts and reports per second and this many requests in flight; returns the limit. */
   const run = (seconds: number, { startMs, reportMs = startMs, inFlight = Number.POSITIVE_INFINITY }: Load) => {
     for (let tick = 0; tick < seconds * 100; tick++) {
       now += 10;
@@ -81,7 +82,7 @@ describe('the limit', () => {
 });
 
 it('an engine whose latency grows with what is in flight: the limit settles where the queue is short', () => {
-  // So many calls at once take 10 ms; beyond that each waits for the others (a fixed throughput).
+  // Up to this many concurrent calls take 10 ms; more calls wait for each other (a fixed throughput).
   const atOnce = 30;
   const { limit, run } = simulate({ min: 4, initial: 256, max: 1_000 });
   run(5, { startMs: 10, inFlight: 20 });

@@ -1,4 +1,4 @@
-// Admission: what the breakers learn from how requests end, and what a client that leaves does not gain.
+// Tests of admission: how the endings of requests affect the breakers, and that a client gains nothing by leaving.
 
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';

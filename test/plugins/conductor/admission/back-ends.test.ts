@@ -1,4 +1,4 @@
-// The registry of back ends: clients may invent names, and what they invent is forgotten.
+// Tests of the registry of back ends: it forgets names that clients invent.
 
 import { expect, it } from 'vitest';
 import { BackEnds } from '../../../../plugins/conductor/admission/back-ends.ts';

@@ -1,4 +1,5 @@
-// The circuit breaker: when it opens, whom it lets through as a probe, and what late outcomes may not do.
+// Tests of the circuit breaker: when it opens, which request it lets through as a probe, and that late outcomes have no
+// effect.
 
 import { describe, expect, it } from 'vitest';
 import { type BreakerState, CircuitBreaker } from '../../../../plugins/conductor/admission/circuit-breaker.ts';

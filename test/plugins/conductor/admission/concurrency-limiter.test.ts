@@ -1,4 +1,4 @@
-// ConcurrencyLimiter: limits of both stages, share of a back end, fairness and length of the queue.
+// Tests of ConcurrencyLimiter: limits of both stages, share of a back end, fairness and length of the queue.
 
 import { fc } from '../../../run/properties.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -170,7 +170,7 @@ describe('the queue', () => {
     vi.advanceTimersByTime(500);
     for (const permit of sat) limiter.release(permit, true);
     for (const _ of sat) take(claim(bulkhead));
-    // They wait for 40 times 20 ms, shared by 10 permits.
+    // The last request would wait for 40 times 20 ms, shared by 10 permits.
     for (let ahead = 0; ahead < 40; ahead++) expect(limiter.acquire(claim(bulkhead), never)).toBeInstanceOf(Promise);
   });
 
@@ -229,7 +229,7 @@ describe('a client with many requests', () => {
 
   const createQueue = (queueLength: number, bulkheadSharePercent = 100) => {
     const created = createLimiter({ limit: 100 / bulkheadSharePercent, queueLength, bulkheadSharePercent });
-    /** Queues as many requests as may be. */
+    /** Queues as many requests as the queue admits. */
     const queue = (bulkhead: Bulkhead, client: string) => {
       while (created.limiter.acquire(of(bulkhead, client), never) instanceof Promise);
       return bulkhead.queued.of(`read ${client}`);

@@ -1,4 +1,5 @@
-// The engine's circuit breaker: when it asks for the engine's health, and how soon it notices that the engine is back.
+// Tests of the engine's circuit breaker: when it checks the engine's health, and how soon it detects that the engine is
+// back.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { EngineBreaker } from '../../../../plugins/conductor/admission/engine-breaker.ts';

@@ -1,4 +1,5 @@
-// A cancellation against what the engine and its workers do meanwhile: what a worker has goes on, the rest never runs.
+// Tests of cancellations that race with the engine and workers: a task that a worker has continues, other tasks never
+// run.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
@@ -21,24 +22,24 @@ let stop = async () => {};
 afterEach(() => stop());
 
 interface EngineFaults {
-  /** What a pause resolves to, or rejects with. */
+  /** Result or error of a pause. */
   pauses?: boolean | Error;
-  /** What a termination rejects with. */
+  /** Error of a termination. */
   terminates?: Error;
-  /** Number of resumes that fail, and how. */
+  /** Number of resumes that fail, and their error. */
   failures?: number;
   failure?: Error;
-  /** The state as it is now; none: it cannot be read. */
+  /** The current state; undefined when it cannot be read. */
   state?: WorkflowStatus;
-  /** The states that the looks before return. */
+  /** States that earlier reads return. */
   states?: WorkflowStatus[];
-  /** What a call to pause, and a look at the state, wait for. */
+  /** Promises that a call to pause, and a read of the state, wait for. */
   pausing?: Promise<void>;
   looking?: Promise<void>;
   settledMs?: number;
 }
 
-/** An engine that says this of the execution, one answer a look; the last one for good. */
+/** Creates an engine whose reads of the execution return `looks` one after the other; the last one is repeated. */
 function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
   const { terminates, failures = 0, failure = new Error('away'), settledMs = 60_000 } = faults;
   const calls: string[] = [];
@@ -153,7 +154,7 @@ describe('cancellation', () => {
     const faults = { terminates: refusal(404), failures: 9, failure: refusal(500), state: 'RUNNING' } as const;
     const { calls, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('404');
-    // A later try is made at once when the router stops.
+    // When the router stops, a scheduled retry is made at once.
     await stop();
     expect(resumes(calls)).toBe(1);
   });

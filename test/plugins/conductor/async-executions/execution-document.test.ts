@@ -1,4 +1,4 @@
-// The status document of an execution: the state that its client sees for each status of the engine.
+// Tests of the status document of an execution: the state that its client sees for each status of the engine.
 
 import { expect, it } from 'vitest';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';

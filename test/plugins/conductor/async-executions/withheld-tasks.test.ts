@@ -1,4 +1,5 @@
-// Tasks that were polled while their execution is being cancelled: withheld until it is known what became of it.
+// Tests of tasks that were polled while their execution is being cancelled: they are withheld until the outcome is
+// known.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionStatus, Task, WorkflowStatus } from '#lib/conductor/types.ts';

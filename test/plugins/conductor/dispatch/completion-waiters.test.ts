@@ -1,4 +1,5 @@
-// A wait ends by the update of its execution, by a fallback read, or by its signal; it leaves nothing behind.
+// Tests of completion waiters: a wait ends by an update of its execution, a fallback read or its signal, and leaves
+// nothing behind.
 
 import { getEventListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -14,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 const running: ExecutionStatus = { workflowId: 'x', status: 'RUNNING' };
 const completed: ExecutionStatus = { workflowId: 'x', status: 'COMPLETED', output: { a: 1 } };
 
-/** The client stays. */
+/** Signal of a client that stays. */
 const here = new AbortController().signal;
 
 function engineThatSays(...answers: (ExecutionStatus | Error)[]) {
@@ -95,7 +96,10 @@ describe('a wait', () => {
 });
 
 describe('the signal that lives as long as the router', () => {
-  /** What Node keeps of `AbortSignal.any` on a signal until it is collected, if ever. */
+  /**
+   * Returns the number of dependents that `AbortSignal.any` has left on a signal, which Node keeps until they are
+   * collected, if ever.
+   */
   const dependentsOf = (signal: AbortSignal) => {
     const key = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals');
     return key === undefined ? 0 : (((signal as never)[key] as { size: number } | undefined)?.size ?? 0);

@@ -1,4 +1,5 @@
-// Routers that give each other tasks: each task reaches one worker, wherever polls are held, and comes back from a router that stops.
+// Tests of routers that give each other tasks: each task reaches one worker, wherever polls are held, and a router that
+// stops returns its tasks.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -13,7 +14,7 @@ import { pollUntil } from '../../../stack/poll-until.ts';
 const log = createLog('test', 'silent');
 const queue = { taskType: 't', domain: '002' };
 
-/** Routers with a bus between them that delivers messages in order, like Redis. */
+/** Routers connected by a bus that delivers messages in order, like Redis. */
 class Routers {
   readonly #routers = new Map<string, DirectDispatch>();
   readonly messages: DispatchMessage[] = [];
@@ -98,7 +99,7 @@ describe('a task whose router no worker polls', () => {
     expect(away.dispatch.isPossible(queue)).toBe(false);
     const waiting = poll(away.queues, { timeoutMs: 100 });
     expect(away.dispatch.isPossible(queue)).toBe(true);
-    // The next poll of its worker may go to another router, which this one cannot reach.
+    // After this poll, the worker's next poll may go to another router, which this router cannot reach.
     await waiting;
     expect(away.dispatch.isPossible(queue)).toBe(false);
   });
@@ -126,7 +127,7 @@ it('a task given to a router that stops comes back', async () => {
   there.dispatch.receive({ given: [taskOf(1)], of: queue }, '0');
   there.dispatch.stop();
   expect(await poll(here.queues)).toEqual([idOf(1)]);
-  // One that arrives afterwards as well.
+  // So does a task that arrives after the stop.
   there.dispatch.receive({ given: [taskOf(2)], of: queue }, '0');
   expect(await poll(here.queues)).toEqual([idOf(2)]);
 });

@@ -1,4 +1,4 @@
-// Which polled task is a second delivery, and which one was returned.
+// Tests of telling a second delivery of a task from a task that was returned.
 
 import { expect, it } from 'vitest';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';

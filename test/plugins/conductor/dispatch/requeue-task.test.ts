@@ -1,4 +1,5 @@
-// A task that no worker received goes back to the engine; when the engine is away, the log says what becomes of it.
+// Tests of returning a task that no worker received to the engine; when the engine is unavailable, the log says what
+// happens to the task.
 
 import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
@@ -27,6 +28,6 @@ it('that the engine does not take: an error in the log, no rejection', async () 
   await requeueTask(task, { engine, log: pino(sink) });
   expect(JSON.parse(String(sink.read()))).toMatchObject({
     ...{ level: 50, taskType: 'intake', executionId: 'e-1', error: 'away' },
-    msg: 'could not return a task to the engine: the task waits for its response time-out',
+    msg: 'could not return a task to the engine: the task waits for its response timeout',
   });
 });

@@ -1,4 +1,5 @@
-// Large results wait for each other, small ones for nobody, and a client that leaves releases its share.
+// Tests of the result budget: large results wait for each other, small ones never wait, and a client that leaves
+// releases its share.
 
 import { getHeapStatistics } from 'node:v8';
 import { describe, expect, it, vi } from 'vitest';
@@ -6,7 +7,7 @@ import { ResultBudget, smallResultBytes } from '../../../../plugins/conductor/di
 
 const large = smallResultBytes + 1;
 const never = new AbortController().signal;
-/** Each result is of a client of its own unless it says whose. */
+/** Returns a budget for this many large results. Each result belongs to a new client by default. */
 function budgetFor(results: number, maxWaitMs = 60_000) {
   const budget = new ResultBudget({ bytes: results * large, maxWaitMs });
   let clients = 0;
@@ -23,7 +24,7 @@ function budgetFor(results: number, maxWaitMs = 60_000) {
   };
 }
 
-/** Whether it has been let in by now. */
+/** Returns true when a result has already been admitted. */
 async function isIn(held: Promise<unknown>): Promise<boolean> {
   return Promise.race([held.then(() => true), new Promise<false>((resolve) => setImmediate(resolve, false))]);
 }

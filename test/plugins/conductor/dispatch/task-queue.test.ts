@@ -1,4 +1,4 @@
-// Races between workers' polls, looks at the engine and tasks that appear: none is lost, none is handed out twice.
+// Tests of races between workers' polls, fetches from the engine and new tasks: no task is lost or handed out twice.
 
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -20,10 +20,10 @@ const taskOf = (taskId: string): Task => ({
   workflowInstanceId: `wf-${taskId}`,
 });
 
-/** An engine queue in memory whose answers can be held back, to put a look and a push in any order. */
+/** An in-memory engine queue whose responses can be held back, to arrange a fetch and a push in any order. */
 class HeldEngine {
   queued: Task[] = [];
-  /** Queued in the domain of tasks that are dispatched directly. */
+  /** Tasks in the domain of directly dispatched tasks. */
   orphans: Task[] = [];
   looks: number[] = [];
   requeued: string[] = [];
@@ -67,7 +67,7 @@ function createQueue(engine: HeldEngine): TaskQueue {
 const poll = (queue: TaskQueue, { count = 1, timeoutMs = 5_000, signal = new AbortController().signal } = {}) =>
   holdPoll([{ queue, count }], { timeoutMs, signal, workerId: 'w' }).then((tasks) => tasks.map(({ taskId }) => taskId));
 
-/** Clocks of a test in which no time passes: a timer is due at once or never. */
+/** Faked clocks for a test in which no time passes: a timer is due at once or never. */
 const standingStill: ('setTimeout' | 'clearTimeout' | 'performance')[] = ['setTimeout', 'clearTimeout', 'performance'];
 
 /** Returns what a promise resolves with while clocks stand still; undefined when it waits for a timer. */
@@ -294,7 +294,7 @@ describe('tasks', () => {
     engine.hold();
     const waiting = poll(queue);
     await pollUntil('the look', () => engine.looks.length === 1);
-    // As a machine that slept: the monotonic clock did not run.
+    // As on a machine that slept, the monotonic clock did not advance.
     vi.setSystemTime(Date.now() + 60_000);
     engine.release();
     await pollUntil('the task to be requeued', () => engine.requeued.includes('a'));

@@ -1,4 +1,4 @@
-// Queues of unknown task types are forgotten after a while; queues in use are kept.
+// Tests of task queues: queues of unknown task types are forgotten after a while; queues in use are kept.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';

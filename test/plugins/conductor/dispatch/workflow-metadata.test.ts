@@ -1,4 +1,4 @@
-// What the router takes from a definition alone: only where the engine could not decide otherwise.
+// Tests of decisions that the router makes from a definition alone: only where the engine could not decide otherwise.
 
 import { describe, expect, it } from 'vitest';
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';

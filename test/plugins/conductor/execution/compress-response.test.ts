@@ -1,4 +1,4 @@
-// Which responses are compressed, how, and what is left as the back end sent it.
+// Tests of compression: which responses are compressed, how, and which stay as the back end sent them.
 
 import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';

@@ -1,4 +1,4 @@
-// The start of an execution: what bounds it when the engine has started it and then responds no more.
+// Tests of starting an execution: how long a start may take when the engine stops responding after it.
 
 import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';

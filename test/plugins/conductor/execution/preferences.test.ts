@@ -1,4 +1,5 @@
-// `Prefer` as RFC 7240 has it: what is understood, what is ignored, what is left for the back end.
+// Tests of `Prefer` (RFC 7240): which preferences are applied, which are ignored, and which are forwarded to the back
+// end.
 
 import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +24,7 @@ describe('parsePreferences', () => {
     ['wait="10"', { ...none, waitSeconds: 10 }],
     ['WAIT="1\\0"', { ...none, waitSeconds: 10 }],
     ['wait=0', { ...none, waitSeconds: 0 }],
-    // Of several only the first counts.
+    // Of several values, only the first counts.
     ['wait=1, wait=2', { ...none, waitSeconds: 1 }],
     ['wait=x, wait=2', none],
     // Examples of the RFC (sections 2 and 4).

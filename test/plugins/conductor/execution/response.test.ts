@@ -1,4 +1,5 @@
-// The client's response from the output of an execution: what can be sent, and what becomes a problem before anything is.
+// Tests of the client's response from the output of an execution: outputs that can be sent, and outputs that cause a
+// problem document.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';

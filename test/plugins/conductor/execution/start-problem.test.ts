@@ -1,4 +1,4 @@
-// A start that failed: 503 is said only when nothing was started, however the engine failed.
+// Tests of failed starts: the status is 503 only when nothing was started, however the engine failed.
 
 import { expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';

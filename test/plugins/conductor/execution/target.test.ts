@@ -1,4 +1,4 @@
-// The path and query that a back end gets of a request target.
+// Tests of the path and query that a back end receives for a request target.
 
 import { expect, it } from 'vitest';
 import { splitTarget } from '../../../../plugins/conductor/execution/target.ts';

@@ -1,4 +1,4 @@
-// `Idempotency-Key`: what is a key, and what stands for it.
+// Tests of `Idempotency-Key`: which values are keys, and the id that is derived from a key.
 
 import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// One start a key, as seen from one router: who starts, who waits, and what keeps a key locked.
+// Tests of one start per key on one router: which request starts, which waits, and what keeps a key locked.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
@@ -25,7 +25,7 @@ const request: InboundRequest = {
   body: Buffer.from('{}'),
 };
 
-/** An engine that remembers what was started. */
+/** Returns an engine that stores started executions. */
 function memory(search: () => Promise<void>) {
   const started: WholeExecution[] = [];
   const executions = {
@@ -49,7 +49,7 @@ function memory(search: () => Promise<void>) {
   return { started, executions, start };
 }
 
-/** @param search what a search of the engine waits for */
+/** Creates an IdempotentStart. @param search promise that a search of the engine waits for */
 function setUp({
   ttlMs = 60_000,
   callMs = 10,

@@ -1,4 +1,4 @@
-// Several executions of one Idempotency-Key: what becomes of the one whose task was polled.
+// Tests of several executions of one Idempotency-Key: what happens to the execution whose task was polled.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -18,7 +18,7 @@ const execution = (workflowId: string, task: object, more: object = {}): WholeEx
 });
 const own = execution('own', polled);
 
-/** The state of `own` after the look, and what was terminated. */
+/** Reads the sole execution; returns the resulting state of `own`, and the terminated executions. */
 async function look(...others: WholeExecution[]) {
   const terminated: string[] = [];
   const task = { workflowInstanceId: 'own', workflowType: 'w', correlationId } as unknown as Task;

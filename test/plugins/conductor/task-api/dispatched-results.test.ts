@@ -1,4 +1,5 @@
-// Results of dispatched tasks that the engine no longer waits for: accepted, so that the worker stops, and nothing more.
+// Tests of results of dispatched tasks that the engine no longer waits for: they are accepted, so that the worker stops
+// sending them, and have no other effect.
 
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
@@ -28,7 +29,7 @@ const workflows: Readonly<Record<string, readonly object[][]>> = {
   short: [[simple('first')], [simple('first')]],
 };
 
-/** An engine in which the task has this status; it takes results of pending tasks only. */
+/** Creates an engine in which the task has this status. It accepts only results of pending tasks. */
 function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
   const calls: string[] = [];
   const pending = status === 'IN_PROGRESS';

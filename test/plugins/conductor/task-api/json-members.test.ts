@@ -1,4 +1,4 @@
-// The member that is meant, wherever it stands and however it is written; nothing else.
+// Tests of finding members of JSON: the right member, wherever it is and however it is written, and no other.
 
 import { fc } from '../../../run/properties.ts';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// What a worker may say of its task, and what the engine would believe it beyond that.
+// Tests of task results: the members that a worker may send, and others that the engine would accept.
 
 import { describe, expect, it } from 'vitest';
 import { parseTaskResult } from '../../../../plugins/conductor/task-api/task-result.ts';

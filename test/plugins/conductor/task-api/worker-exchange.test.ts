@@ -1,4 +1,4 @@
-// The body of an exchange: what a worker may ask for in it, and that its results stay as they were sent.
+// Tests of the body of an exchange: what a worker may request in it, and that its results stay unchanged.
 
 import { expect, it } from 'vitest';
 import { parseExchange } from '../../../../plugins/conductor/task-api/worker-exchange.ts';
@@ -40,8 +40,8 @@ it.each([
   ['no JSON', 'x'],
   ['null', 'null'],
   ['no queues', { timeout: 1 }],
-  ['no time-out', { wanted }],
-  ['a negative time-out', { ...header, timeout: -1 }],
+  ['no timeout', { wanted }],
+  ['a negative timeout', { ...header, timeout: -1 }],
   ['an id that is no text', { ...header, workerId: 7 }],
   ['a queue without a type', { ...header, wanted: [{ count: 1 }] }],
   ['a queue without a count', { ...header, wanted: [{ taskType: 't' }] }],

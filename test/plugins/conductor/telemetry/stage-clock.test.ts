@@ -1,10 +1,10 @@
-// The stages of a request: each moment in exactly one of them, whatever order things happen in.
+// Tests of the stages of a request: each moment belongs to exactly one stage, whatever the order of events.
 
 import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { formatServerTiming, StageClock, stages } from '../../../../plugins/conductor/telemetry/stage-clock.ts';
 
-/** A request received at 100, begun at 110 after 5 in the queue. */
+/** Returns the clock of a request that was received at 100 and began at 110, after 5 in the queue. */
 function begun(): StageClock {
   const clock = new StageClock(100);
   clock.enter('queue', 105);

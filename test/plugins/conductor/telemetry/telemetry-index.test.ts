@@ -1,4 +1,4 @@
-// What clients wait for, joined with what workers take and bring, in whatever order the router learns of it.
+// Tests of joining the executions that clients wait for with the tasks and results of workers, in any order of events.
 
 import type { Request } from 'express';
 import { Registry } from 'prom-client';
@@ -148,7 +148,7 @@ describe('an execution', () => {
   it('thousands that nobody waits for leave nothing behind that grows', () => {
     for (let other = 0; other < 3_000; other++) index.handedOut(task(`other-${other}`));
     run(newRequest(), (id) => index.handedOut(task(id)));
-    // The oldest is forgotten: it counts as one that passed elsewhere.
+    // The oldest task is forgotten and counts as one that passed through another router.
     expect(() => index.reported(result('other-0', 1))).not.toThrow();
   });
 });

@@ -1,4 +1,5 @@
-// What a guard has seen goes on under the next configuration, unless that gives its place other versions, shares or limits.
+// Tests of reloads: a guard keeps its counts unless the next configuration changes the route's versions, shares or
+// limits.
 
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
@@ -31,7 +32,7 @@ beforeEach(() => {
   room = createVersionState({ metrics: registry });
 });
 
-/** A configuration with these places. */
+/** Loads a configuration with these routes. */
 function load(...places: WorkflowRoute[]) {
   const takes: (() => void)[] = [];
   const user = {};
@@ -57,7 +58,7 @@ function choose(versions: RouteVersions, clientId: string) {
   return versions.choose(request, response);
 }
 
-/** Version 2 fails everybody who gets it. */
+/** Makes every request to version 2 fail. */
 function failTwo(versions: RouteVersions): void {
   for (const client of clients) {
     const { version, ended } = choose(versions, client);

@@ -1,4 +1,5 @@
-// What the log says of versions that the engine does not have: nothing while engine and definitions are on their way.
+// Tests of logging versions that the engine does not have: nothing is logged while the engine and its definitions are
+// still starting.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -10,7 +11,7 @@ import { reportMissing } from '../../../../plugins/conductor/report-missing.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** An engine that answers after `startMs` and gets its definitions `registeredMs` later. */
+/** Returns an engine that responds after `startMs` and gets its definitions `registeredMs` later. */
 function startingEngine({ startMs, registeredMs }: { startMs: number; registeredMs: number }) {
   const createdAt = performance.now();
   const request = async () => {

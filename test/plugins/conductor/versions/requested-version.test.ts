@@ -1,4 +1,4 @@
-// Who may choose a version, and what is one.
+// Tests of choosing a version by header: which clients may, and which values are valid.
 
 import { describe, expect, it } from 'vitest';
 import { requestedVersion } from '../../../../plugins/conductor/versions/requested-version.ts';

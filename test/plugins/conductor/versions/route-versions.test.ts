@@ -1,4 +1,5 @@
-// The versions of one route: what is judged, what is measured, and what an engine that fails does to neither.
+// Tests of the versions of one route: which requests count for the guard and the metrics, and that failures of the
+// engine do not.
 
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
@@ -62,7 +63,7 @@ const outNow = async () =>
     (labels as Record<string, unknown>)['version'],
     value,
   ]);
-/** Every client once: those of version 2 have this ending, those of version 1 a response. */
+/** Sends one request per client: those to version 2 have this ending, those to version 1 a response. */
 const askAll = (endingOfTwo: ExecutionEnding, meanwhile: () => void = () => undefined) => {
   for (const client of clients) {
     const { version, ended } = ask(client);
@@ -106,7 +107,7 @@ describe('RouteVersions', () => {
     const { values } = await registry.getSingleMetric('router_version_seconds')!.get();
     const outcomes = new Set(values.map(({ labels }) => (labels as Record<string, unknown>)['outcome']));
     expect(outcomes).toEqual(new Set(['ok', 'not-counted']));
-    // It had failed before: that is no excuse.
+    // Earlier failures of the engine do not excuse later failures of the version.
     askAll(failed);
     expect(versions.notices).toHaveLength(1);
   });

@@ -1,4 +1,5 @@
-// The split of clients over versions: in the configured shares, sticky, and moving no more clients than it must.
+// Tests of the split of clients over versions: in the configured shares, sticky, and moving no more clients than
+// necessary.
 
 import { describe, expect, it } from 'vitest';
 import { VersionSplit } from '../../../../plugins/conductor/versions/version-split.ts';
@@ -27,7 +28,7 @@ describe('versions', () => {
 
   it('a client gets the same version each time, on every router and in every release', () => {
     expect(choose({ 1: 50, 2: 50 })).toEqual(choose({ 1: 50, 2: 50 }));
-    // Worked out by another program: a release that hashes in another way would move everybody.
+    // These values were computed by another program: a release with another hash would move all clients.
     const twos = clients.slice(0, 10).filter((client) => splitOf({ 1: 50, 2: 50 }).choose(client) === 2);
     expect(twos).toEqual([
       'client-0',

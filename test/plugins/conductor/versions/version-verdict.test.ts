@@ -1,4 +1,4 @@
-// What counts against a version: 5xx of whatever it ran, and nothing that client, router or engine did.
+// Tests of what counts against a version: its own 5xx responses, but no failure of client, router or engine.
 
 import { describe, expect, it } from 'vitest';
 import { EngineFailures } from '../../../../plugins/conductor/versions/engine-failures.ts';

@@ -1,4 +1,4 @@
-// The whole stack of the workflow policy: whatever its layers do with a request, they start one execution for it at most.
+// Tests of the whole stack of the workflow policy: its layers start at most one execution for a request.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -12,7 +12,9 @@ import type { ExecutionRequest, ServeResult } from '../../../../plugins/conducto
 
 type Start = () => Promise<string>;
 
-/** Dependencies whose engine starts executions that end like this, and the number of starts that it was sent. */
+/**
+ * Returns dependencies whose engine starts executions that end like this, and the number of starts that it received.
+ */
 function dependenciesWith(start: Start, ended: Omit<ExecutionStatus, 'workflowId'>) {
   const sent = { starts: 0 };
   const nothing = () => undefined;

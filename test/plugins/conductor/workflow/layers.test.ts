@@ -1,4 +1,4 @@
-// The layers of the workflow policy, each around a function that stands for the layers below it.
+// Tests of the layers of the workflow policy, each around a function that stands for the layers below it.
 
 import { describe, expect, it } from 'vitest';
 import type { Admission, AdmissionRequest } from '../../../../plugins/conductor/admission/admission.ts';
@@ -31,7 +31,7 @@ interface Given {
   readonly startBefore?: number;
 }
 
-/** A request, and what its telemetry and its version were told. */
+/** Returns a request, and the calls of its telemetry and version. */
 function createRequest({ method = 'PATCH', hasLeft = false, startBefore = Infinity }: Given = {}) {
   const told: unknown[] = [];
   const tell = (event: string) => (...given: unknown[]) => void told.push([event, ...given]); // prettier-ignore
@@ -88,7 +88,7 @@ describe('startInTime', () => {
 });
 
 describe('admit', () => {
-  /** Admission control that admits everything and remembers what it was told. */
+  /** Returns admission control that admits everything, and its calls. */
   function openAdmission() {
     const told: unknown[] = [];
     const admission = {

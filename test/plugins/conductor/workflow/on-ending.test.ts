@@ -1,4 +1,4 @@
-// A listener for the end of an execution is called once, and its failure stays without effect on the client.
+// Tests of listeners for the end of an execution: each is called once, and its failure has no effect on the client.
 
 import { describe, expect, it } from 'vitest';
 import { Problem } from '#lib/problem/problem.ts';

@@ -1,4 +1,4 @@
-// The response deadline counts from the arrival of the request, not from the end of its token check.
+// Tests that the response deadline counts from the arrival of the request, not from the end of its token check.
 
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
