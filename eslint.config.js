@@ -1,4 +1,4 @@
-// Lint rules: correctness by type, and the sizes that a reader takes in at once.
+// Lint rules: correctness, and limits on the size of files and functions that keep them readable.
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
@@ -21,26 +21,28 @@ export default tseslint.config(
     },
   },
   {
-    // The CLI is a function: what it takes from the process around it comes as its `Host`.
+    // The CLI is a function: it reaches the process that it runs in only through its `Host`.
     files: ['cli/**/*.ts'],
     ignores: ['cli/main.ts'],
     rules: { 'no-restricted-globals': ['error', 'process', 'console'] },
   },
   {
-    // What a request leaves in the old generation costs the ones after it (docs/explanation/adr/0012-keep-requests-out-of-the-old-generation.md).
+    // Objects that a request leaves in V8's old generation slow down later requests
+    // (docs/explanation/adr/0012-keep-requests-out-of-the-old-generation.md).
     files: ['gateway/**/*.ts', 'plugins/**/*.ts', 'lib/**/*.ts', 'workers/**/*.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',
         {
           selector: 'AssignmentExpression[left.type="MemberExpression"][right.type=/FunctionExpression$/]',
-          message: 'Name the function first: V8 allocates one that is assigned to a property in the old generation.',
+          message:
+            'Declare the function first: V8 allocates a function assigned directly to a property in its old generation.',
         },
         { selector: 'NewExpression[callee.name="WeakMap"]', message: 'Use lib/gc/attachment.ts.' },
         {
           selector: 'MemberExpression[object.name="AbortSignal"][property.name="any"]',
           message:
-            'Add a listener to each signal and remove it: a long-lived signal collects dependents of each request.',
+            'Add a listener to each signal and remove it: a long-lived signal accumulates dependents of every request.',
         },
       ],
     },
@@ -56,15 +58,15 @@ export default tseslint.config(
     },
   },
   {
-    // A run has one seed (TEST_SEED), so that a failure can be repeated. Names are made by randomUUID.
+    // A run has one seed (TEST_SEED), so that a failure can be repeated. Unique names come from randomUUID instead.
     files: ['test/**'],
     ignores: ['test/run/properties.ts'],
     rules: {
       'no-restricted-properties': [
         'error',
-        { object: 'Math', property: 'random', message: 'Use randomOfRun() of test/run/seed.ts.' },
+        { object: 'Math', property: 'random', message: 'Use randomOfRun() from test/run/seed.ts.' },
       ],
-      'no-restricted-imports': ['error', { name: 'fast-check', message: 'Use fc of test/run/properties.ts.' }],
+      'no-restricted-imports': ['error', { name: 'fast-check', message: 'Use fc from test/run/properties.ts.' }],
     },
   },
 );

@@ -18,15 +18,15 @@ import { createTwoCalls } from './targets/two-calls.ts';
 
 const help = `Usage: npm run bench:engine [-- options]
 
-For each setting two new engines side by side, in turn: one as it is shipped, one that differs in that setting. What
-they do is what the router asks for a read: a start and a result.
+For each setting, runs two new engines side by side and loads them in turn: one as shipped, one that differs in that
+setting. The load consists of the engine calls that the router makes for a read: a start and a result.
 
-  --store sqlite           of the engines: sqlite, postgresql, redis
-  --only <text>            settings whose name contains it
+  --store sqlite           store of the engines: sqlite, postgresql, redis
+  --only <text>            only settings whose name contains this text
   --in-flight 8            clients of the closed loop
-  --seconds 5              length of one turn
-  --warm-up 3              seconds before each turn; four times that for each engine at the beginning
-  --turns 3                of each engine
+  --seconds 5              length of one measurement
+  --warm-up 3              seconds of load before each measurement; four times that before the first one of an engine
+  --turns 3                measurements of each engine
   --help                   this text
 `;
 
@@ -74,7 +74,10 @@ process.exit(
 
 type Load = Pick<Parameters<typeof measure>[0], 'inFlight' | 'seconds' | 'warmUpSeconds' | 'repetitions'>;
 
-/** Both engines run during the whole comparison: the JIT compiler would have optimised an older one further. */
+/**
+ * Both engines run during the whole comparison: if one had started earlier, the JIT compiler would have optimised it
+ * more.
+ */
 async function compare(
   run: Run,
   setting: Setting,

@@ -1,4 +1,4 @@
-// npm run bench:events: what the event of a PATCH costs its client, and how soon MDM hears of it.
+// npm run bench:events: how much the event of a PATCH costs its client, and how soon MDM is notified.
 
 import { parseArgs } from 'node:util';
 import { pollUntil } from '../test/stack/poll-until.ts';
@@ -16,10 +16,10 @@ const help = `Usage: npm run bench:events [-- options]
 Alternates GET and PATCH of a person at a college adaptor, one request at a time, through the whole stack; also
 measures the time from the response to a PATCH to its notification in MDM's governance log.
 
-  --requests 200           of each
+  --requests 200           number of requests of each method
 ${engineFlagsHelp}`;
 
-/** A new engine listens to a new event within a minute. */
+/** A new engine starts to listen to a new event within a minute. */
 const firstEventMs = 90_000;
 
 process.exit(
@@ -53,7 +53,7 @@ process.exit(
   }),
 );
 
-/** The stack with one college's adaptor and MDM behind it, and what a client of it does. */
+/** Starts the stack with one college's adaptor and MDM, and returns the calls of a client. */
 async function startCollege(run: Run, engine: RouterEngine) {
   run.step('starting back ends, router and workers');
   const backEnds = await startOwn(run, 'back-ends', { BACKENDS_PORT: '0' });
@@ -85,7 +85,7 @@ async function startCollege(run: Run, engine: RouterEngine) {
     get: async () => (await timed({ method: 'GET' })).ms,
     patch: (n: number) =>
       timed({ method: 'PATCH', body: JSON.stringify({ cccid: `BEN${String(n).padStart(4, '0')}` }) }),
-    /** Milliseconds until MDM has logged the PATCH of an execution. */
+    /** Waits until MDM has logged the PATCH of an execution, and returns the milliseconds. */
     notified: async (executionId: string, timeoutMs = 30_000) => {
       const startedAt = performance.now();
       const log = `${base}/mdm/governance-log?executionId=${executionId}`;

@@ -1,4 +1,5 @@
-// npm run bench:fairness: the latency of a client with one request at a time, alone and beside a client with many.
+// npm run bench:fairness: the latency of a client with one request at a time, alone and beside a client with many
+// requests.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,12 +19,12 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:fairness [-- options]
 
-A quiet client sends one request at a time, alone and beside a greedy client that has many in flight; in alternating runs.
+In alternating runs, a quiet client sends one request at a time alone, and beside a greedy client with many in flight.
 
-  --seconds 20                  of each run
-  --repetitions 3               runs of each
-  --warm-up 20                  seconds of load on everything before the first
-  --greedy-in-flight 32         requests the greedy client has open
+  --seconds 20                  length of each run
+  --repetitions 3               runs of each kind
+  --warm-up 20                  seconds of load before the first run
+  --greedy-in-flight 32         requests in flight of the greedy client
   --max-in-flight 1             client.<greedy>.maxInFlight; 0: none
   --requests-per-second 0       client.<greedy>.requestsPerSecond; 0: none
 ${engineFlagsHelp}`;
@@ -33,9 +34,9 @@ const quiet = 'demo';
 const greedy = 'reader';
 
 interface Turn {
-  /** Of the quiet client. */
+  /** Figures of the quiet client. */
   readonly quiet: LoadFigures;
-  /** Absent where the quiet client is alone. */
+  /** Figures of the greedy client; absent when the quiet client is alone. */
   readonly greedy?: LoadFigures;
 }
 
@@ -55,7 +56,7 @@ process.exit(
     if (values.help) return run.say(help);
     const circumstances = await lookAround(engineName(values));
     run.say(describeCircumstances(circumstances));
-    // Keys that name a client cannot come from variables.
+    // Keys that contain the name of a client cannot be set by environment variables.
     const limits = join(run.stateDir, 'limits.properties');
     const lines = [
       limit('maxInFlight', values['max-in-flight']),

@@ -1,4 +1,4 @@
-// How much the engine's database grows with requests, and what pruning takes away: `npm run bench:growth -- sqlite 400`.
+// How much the engine's database grows with requests, and how much pruning frees: `npm run bench:growth -- sqlite 400`.
 
 import type { EngineDatabase } from '#lib/conductor/database/database.ts';
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
@@ -13,7 +13,10 @@ import { startStack } from '../test/stack/stack.ts';
 
 const kind: EngineKind = process.argv[2] === 'postgresql' ? 'postgresql' : 'sqlite';
 const requests = Number(process.argv[3] ?? 400);
-/** One request in five is a PATCH that is notified and shared; one in fifty is a PATCH that the college rejects. */
+/**
+ * One request in five is a PATCH, of which MDM is notified and which is shared; one in fifty is a PATCH that the
+ * college rejects.
+ */
 const isPatch = (index: number) => index % 5 === 0;
 const isRefused = (index: number) => index % 50 === 0;
 const person = { known: '0318204', unknown: 'nobody' };
@@ -59,7 +62,7 @@ try {
   const demo = await callerFor(stack.url);
   const patches = Math.ceil(requests / 5);
   const refused = Math.ceil(requests / 50);
-  // The handler of the PATCH, and the one of the share for each that was applied.
+  // One event for each PATCH, and one for the share of each PATCH that was applied.
   const events = patches + (patches - refused);
   const bytes = [await database.usedBytes()];
   for (let round = 0; round < 2; round++) {

@@ -16,9 +16,9 @@ import { runBench } from './run.ts';
 
 const help = `Usage: npm run bench:idle [-- options]
 
-Calls to the engine each second while workers of one task type are held at the router and there is nothing to do.
+Counts the calls to the engine per second while the router holds the polls of idle workers of one task type.
 
-  --workers 1,10,100       how many
+  --workers 1,10,100       numbers of workers
   --seconds 20             length of one measurement
 ${engineFlagsHelp}`;
 

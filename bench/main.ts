@@ -40,7 +40,7 @@ process.exit(
   }),
 );
 
-/** What the targets are measured on. */
+/** The programs that the targets share. */
 interface Ground {
   readonly engineUrls: readonly string[];
   readonly routerUrls: readonly string[];

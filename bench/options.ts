@@ -1,4 +1,4 @@
-// What `npm run bench` was asked to do, and the flags all benches share.
+// The options of `npm run bench`, and the flags that all benches share.
 
 import { parseArgs } from 'node:util';
 import { engineRelease } from '../dev/engine/release.ts';
@@ -15,15 +15,15 @@ export const engineFlags = {
   help: { type: 'boolean', default: false },
 } as const;
 
-export const engineFlagsHelp = `  --store sqlite           where the engine keeps executions: sqlite; redis or postgresql (a server of the run, when
-                           it is installed)
+export const engineFlagsHelp = `  --store sqlite           where the engine keeps executions: sqlite, redis or
+                           postgresql; for the latter two, the run starts an installed server
   --properties <file>      another property file for the engine
-  --java-options="<…>"     other options for its Java machine
-  --niceness 0             of the engine, from 0 to 19; default that of npm start, which lets the router go first
-  --name <name>            of the files in bench/results/
+  --java-options="<…>"     other JVM options for the engine
+  --niceness 0             niceness of the engine, 0 to 19; default: that of npm start, which prioritises the router
+  --name <name>            name of the files in bench/results/
   --help                   this text
 
-CONDUCTOR_URL uses an engine that runs already. Any key of the configuration can be set, as for npm start.
+CONDUCTOR_URL selects an engine that is already running. Any configuration key can be set, as for npm start.
 `;
 
 /** Flags of every bench that compares targets. */
@@ -36,18 +36,18 @@ export const loadFlags = {
 
 export const loadFlagsHelp = `  --in-flight 1,8,32,128   clients of the closed loop
   --seconds 10             length of one measurement
-  --warm-up 2              seconds of the same load before it; four times that for each target at the beginning
-  --repetitions 3          of everything; the order of the targets rotates
+  --warm-up 2              seconds of the same load before it; four times that before the first one of each target
+  --repetitions 3          repetitions of each measurement; the order of the targets rotates
 `;
 
 export const help = `Usage: npm run bench [-- options]
 
-Measures the router beside what it is built on and what would be used instead, in one run.
+Measures the router beside the parts it is built on and the usual alternatives, in one run.
 
-${loadFlagsHelp}  --targets a,b            of ${targetNames.join(', ')}
+${loadFlagsHelp}  --targets a,b            targets to measure: ${targetNames.join(', ')}
   --production             two routers with Redis, and the engine as in docker-compose.yml: two servers on PostgreSQL;
                            needs redis-server on the PATH
-  --proxy                  installs stock Express Gateway in bench/proxy/ when it is not there yet
+  --proxy                  installs stock Express Gateway in bench/proxy/ if it is not there yet
 ${engineFlagsHelp}`;
 
 export interface LoadOptions {
@@ -63,7 +63,7 @@ export interface BenchOptions extends LoadOptions {
   readonly targets: readonly TargetName[];
   readonly installProxy: boolean;
   readonly engine: EngineChoice;
-  /** Of the files of results. */
+  /** Name of the result files. */
   readonly name: string;
   readonly help: boolean;
 }
@@ -136,7 +136,7 @@ const storeNames: Readonly<Record<EngineStore, string>> = {
   redis: 'Redis',
 };
 
-/** The engine of a run, for people. @throws Error that names the flag */
+/** Returns the description of the engine of a run. @throws Error that names the flag */
 export function engineName({ store }: { store: string }): string {
   return `Conductor ${engineRelease.version} on ${storeNames[storeOf(store)]}`;
 }

@@ -1,4 +1,5 @@
-// npm run bench:overload: an open loop above the capacity: how much is served, and how fast the rest is rejected.
+// npm run bench:overload: an open loop above the capacity: how many requests are served, and how fast the others are
+// rejected.
 
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -22,11 +23,11 @@ const help = `Usage: npm run bench:overload [-- options]
 
 Measures the capacity with a closed loop, sends a multiple of it at a fixed rate, and measures the capacity again.
 
-  --factors 5,10           times the capacity
+  --factors 5,10           loads, as multiples of the capacity
   --seconds 60             length of each load
   --capacity-seconds 15    length of the closed loop that finds the capacity
   --in-flight 64           clients of that closed loop
-  --write-share 0          percent of the requests that are writes: these cost more, so a mix has another capacity
+  --write-share 0          percentage of writes among the requests; writes cost more, which changes the capacity
   --pin                    engine, workers and back end on core 0; router and sender on core 1 (taskset)
 ${engineFlagsHelp}`;
 
@@ -36,7 +37,7 @@ interface Phase {
   readonly figures: LoadFigures;
   /** Latencies of calls that the load must not slow down. */
   readonly probes: Readonly<Record<string, Latencies & { failures: number }>>;
-  /** Processor time of each process, as a share of one core; `others`: processes outside of the bench. */
+  /** CPU time of each process, as a share of one core; `others`: processes outside of the bench. */
   readonly cores: Readonly<Record<string, number>>;
   /** Minor garbage collections of the router. */
   readonly collections: Collections;
@@ -44,7 +45,7 @@ interface Phase {
 
 const capacityName = 'capacity';
 const recoverySeconds = 10;
-/** Below the capacity: all of it should be served. */
+/** Load after an overload, as a share of the capacity; all of it should be served. */
 const recoveryFactor = 0.5;
 
 process.exit(
@@ -165,15 +166,15 @@ async function runPhase(programs: Programs, { name, arrival, seconds, writeShare
   };
   const requests = Array.from({ length: 100 }, (_, index) => ((index * writeShare) % 100 < writeShare ? write : read));
   const probes = startProbes({
-    // The workers of the other task types are not there.
+    // Expects 503, because no workers of the other task types run.
     ready: { url: `${operationsUrl}/health/ready`, accepts: [503] },
     live: { url: `${operationsUrl}/health/live` },
-    // A queue without tasks, held by the router.
+    // A poll of a queue without tasks, which the router holds.
     poll: {
       url: `${url}/conductor/api/tasks/poll/batch/bench-idle_${name.replaceAll(/\W/g, '')}?count=1&timeout=1`,
       token: tokens.worker,
     },
-    // Passed on to the engine, on the connections of workers.
+    // A call that the router forwards to the engine, over the connections for workers.
     engine: { url: `${url}/conductor/api/metadata/workflow/moviesWF?version=1`, token: tokens.ops },
   });
   const collectionsBefore = await readCollections(operationsUrl);

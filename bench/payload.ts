@@ -1,4 +1,5 @@
-// npm run bench:payload: what encrypted payloads cost: the same GET in clear and with payload.key, in turn, on one engine.
+// npm run bench:payload: the cost of encrypted payloads: the same GET unencrypted and with payload.key, in turn, on one
+// engine.
 
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -19,11 +20,11 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:payload [-- options]
 
-The movies route in clear and with payload.key, in turn; then the codec alone, with bodies of several sizes.
+Measures the movies route unencrypted and with payload.key, in turn; then the codec alone, with bodies of several sizes.
 
   --in-flight 8            clients of the closed loop
   --seconds 8              length of one measurement, after a warm-up of half of it
-  --repetitions 3          of both
+  --repetitions 3          repetitions of both measurements
 ${engineFlagsHelp}`;
 
 const key = `bench:${randomBytes(32).toString('base64')}`;
@@ -44,7 +45,7 @@ process.exit(
     const engine = await startBenchEngine(run, engineChoiceOf(values));
     const backEnd = await startBackEnd(run);
     const seen: Record<'in clear' | 'encrypted', Figures[]> = { 'in clear': [], encrypted: [] };
-    // The engine's compiler is busy during its first thousand requests: they would count against the first target.
+    // The engine's JIT compiler is busy during the first thousand requests, which would count against the first target.
     await measureStack(run, { engine, backEndUrl: backEnd.url, encrypted: false, load });
     for (let repetition = 0; repetition < positive('repetitions', values.repetitions); repetition++) {
       for (const name of ['in clear', 'encrypted'] as const) {
@@ -66,7 +67,7 @@ interface Measured {
   readonly load: { readonly inFlight: number; readonly seconds: number };
 }
 
-/** A separate stack each time, because its workers would take the tasks of the other one. */
+/** Uses a separate stack each time, because the workers of two stacks would take each other's tasks. */
 async function measureStack(run: Run, { engine, backEndUrl, encrypted, load }: Measured): Promise<Figures> {
   const stops: (() => unknown)[] = [];
   const own: Run = { ...run, onEnd: (stop) => stops.unshift(stop) };
@@ -100,7 +101,10 @@ function routeTable(seen: Readonly<Record<string, readonly Figures[]>>): string 
   return markdownTable([head, ...rows]);
 }
 
-/** Processor time of one message in one process: packing it as a worker does, and unpacking it as the router does. */
+/**
+ * Returns a table of the CPU time per message in one process: packing it as a worker does, and unpacking it as the
+ * router does.
+ */
 function codecTable(): string {
   const codecs = [undefined, key].map(
     (one) => new PayloadCodec(readPayloadKeys({ 'payload.key': one, 'payload.decryptionKeys': [] })),

@@ -35,9 +35,9 @@ const flags = {
   help: { type: 'boolean', default: false },
 } as const;
 
-/** What is measured unless flags say otherwise. */
+/** Defaults of the flags. */
 const full = { 'in-flight': '1,8,32,128', seconds: '10', 'warm-up': '2', 'first-warm-up': '45', repetitions: '3' };
-/** Long enough to see that everything starts and responds; the figures mean nothing. */
+/** Defaults with --quick: long enough to see that everything starts and responds; the figures mean nothing. */
 const quick: typeof full = { 'in-flight': '1,8', seconds: '1', 'warm-up': '1', 'first-warm-up': '3', repetitions: '1' };
 
 process.exit(
@@ -56,7 +56,7 @@ process.exit(
     const backEnd = await startBackEnd(run);
     const folder = values.quick ? join(rootDir, '.run/bench') : resultsFolder;
     let done = 0;
-    // An hour's work: what the repetitions so far have brought is kept if a later one ends the run.
+    // A run takes an hour: the results so far are written after each repetition, in case a later one ends the run.
     for await (const results of measurePeers(run, backEnd, { ...load, firstWarmUpSeconds, peers })) {
       const options = { ...load, firstWarmUpSeconds, repetitions: (done += 1) };
       const files = writeAll(
@@ -70,7 +70,7 @@ process.exit(
 
 interface Outcome {
   readonly results: readonly PeerResult[];
-  /** As they were given, but for the number of repetitions, which is that of the results. */
+  /** The given options, with the number of repetitions that the results contain. */
   readonly options: object;
   readonly circumstances: Circumstances;
 }
@@ -92,7 +92,7 @@ function tablesOf(results: readonly PeerResult[]): string[] {
   return [figuresTable(results), failureList(results)].filter((part) => part !== '');
 }
 
-/** In the order of the table. */
+/** Returns the systems in the order of the table. */
 function peersOf(javaOptions: readonly string[]): Peer[] {
   return [
     httpHop,
@@ -135,17 +135,17 @@ function separated(args: readonly string[]): string[] {
 function helpOf(peers: readonly Peer[]): string {
   return `Usage: npm run bench:peers [-- options]
 
-Measures the router beside other systems that execute a request durably, and beside a plain HTTP hop: the same request,
-the same back end. The first run installs the systems in bench/peers/ and in the user's cache (Zeebe, with Maven).
+Measures the router beside other systems that execute a request durably, and beside a plain HTTP hop: the same request
+to the same back end. The first run installs the systems in bench/peers/ and in the user's cache (Zeebe, with Maven).
 
   --in-flight 1,8,32,128   clients of the closed loop
   --seconds 10             length of one measurement
   --warm-up 2              seconds of the same load before it
   --first-warm-up 45       seconds of load after each start of a system
-  --repetitions 3          starts of each system; their order rotates
-  --peers a,b              of ${namesOf(peers)}
-  --java-options="<…>"     of the engine behind the router; default those of production
-  --quick                  defaults of a smoke test: a second each at 1 and 8 in flight, once; results go to .run/bench/
+  --repetitions 3          number of starts of each system; the order of the systems rotates
+  --peers a,b              systems to measure: ${namesOf(peers)}
+  --java-options="<…>"     JVM options of the engine behind the router; default: those of production
+  --quick                  a smoke test: one second each with 1 and 8 in flight, once; results go to .run/bench/
   --help                   this text
 `;
 }

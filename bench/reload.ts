@@ -1,4 +1,5 @@
-// npm run bench:reload: a steady load without reloads, with 20 of them, and without again: what fails, and what p99 does.
+// npm run bench:reload: a steady load without reloads, with 20 reloads, and without again: failed requests, and the
+// change of p99.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,12 +19,12 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:reload [-- options]
 
-Sends GETs at a fixed rate and meanwhile changes the gateway configuration, back and forth, with a SIGHUP each time. Exit code 1 when a
-request failed, a reload was refused, or p99 more than doubled.
+Sends GETs at a fixed rate and meanwhile changes the gateway configuration, back and forth, with a SIGHUP each time.
+Exits with 1 when a request failed, a reload was refused, or p99 more than doubled.
 
   --per-second 200         requests a second
   --seconds 40             length of each of the three loads
-  --reloads 20             evenly over the second one
+  --reloads 20             number of reloads, spread evenly over the second load
   --stub                   an engine and a worker that respond at once, so that only the router is measured
 ${engineFlagsHelp}`;
 

@@ -14,11 +14,11 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:router [-- options]
 
-The router between a client, a worker and an engine that take next to no time, beside bare Express 4:
+Measures the router between a client, a worker and an engine that take next to no time, beside bare Express 4:
 
-  express             answers by itself: one exchange
+  express             responds by itself: one exchange
   express-calls       makes the engine's three calls for each response: four exchanges
-  express-exchanges   has a worker as the router has: the client's exchange, the worker's, and two calls of the engine
+  express-exchanges   uses a worker as the router does: the client's exchange, the worker's, and two engine calls
 
 ${loadFlagsHelp}  --help                   this text
 `;

@@ -1,4 +1,4 @@
-// The frame of every bench: a folder for its state, a line that shows progress, and an end that leaves nothing behind.
+// The frame of every bench: a state folder, a progress line, and a clean shutdown that leaves nothing behind.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,9 +10,9 @@ export interface Run {
   readonly stateDir: string;
   /** Prints the current step. */
   step(line: string): void;
-  /** Prints what stays. */
+  /** Prints a text that stays on the terminal. */
   say(text: string): void;
-  /** Has `stop` called at the end, the last one first. */
+  /** Registers a function that is called at the end, in reverse order of registration. */
   onEnd(stop: () => unknown): void;
 }
 
@@ -24,7 +24,7 @@ export class Stops {
     this.#stops.unshift(stop);
   }
 
-  /** Each is stopped once, however often this is called. */
+  /** Stops each resource once, however often this is called. */
   async stopAll(): Promise<void> {
     for (let stop = this.#stops.shift(); stop !== undefined; stop = this.#stops.shift()) {
       await Promise.resolve(stop()).catch(() => {});
@@ -63,7 +63,7 @@ export async function runBench(act: (run: Run) => Promise<void>): Promise<number
   }
 }
 
-/** Rejects at the first signal; at a second one the process ends, and its programs with it. */
+/** Rejects at the first signal. A second signal ends the process and its programs. */
 function untilSignal(): Promise<never> {
   return new Promise((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -1,4 +1,4 @@
-// npm run bench:soak: what many requests leave behind: memory of router and workers, bytes in the engine's database.
+// npm run bench:soak: how memory of router and workers, and the engine's database, grow with many requests.
 
 import { parseArgs } from 'node:util';
 import { runClosedLoop } from './measure/closed-loop.ts';
@@ -18,13 +18,13 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:soak [-- options]
 
-Sends many requests through everything and watches the memory of router, workers and engine.
+Sends many requests through the whole stack and watches the memory of router, workers and engine.
 
-  --requests 100000        how many; the first tenth is warm-up
+  --requests 100000        number of requests; the first tenth is warm-up
   --in-flight 32           clients of the closed loop
 ${engineFlagsHelp}`;
 
-/** How often memory is read, in milliseconds. */
+/** Interval at which memory is read, in milliseconds. */
 const readingMs = 500;
 
 process.exit(

@@ -2,19 +2,19 @@
 
 /** One difference from the shipped settings. */
 export interface Setting {
-  /** As tables show it. */
+  /** Name in tables. */
   readonly name: string;
   /** Property lines that replace the shipped ones. */
   readonly properties?: readonly string[];
-  /** Replaces options of the Java machine. */
+  /** Returns the JVM options that replace the given ones. */
   readonly java?: (options: readonly string[]) => readonly string[];
-  /** Statements for the database. */
+  /** SQL statements that are executed in the database. */
   readonly sql?: readonly string[];
-  /** Only on this kind of database. */
+  /** The only kind of database that has this setting. */
   readonly only?: 'sqlite' | 'postgresql';
 }
 
-/** The Java options of both engines: both JIT compilers and a larger heap, as in production. */
+/** The JVM options of both engines: both JIT compilers and a larger heap, as in production. */
 export const productionJava: readonly string[] = [
   '-Xmx1g',
   '-XX:+UseParallelGC',
@@ -37,7 +37,7 @@ const initSql = 'spring.datasource.hikari.connection-init-sql';
 
 export const settings: readonly Setting[] = [
   { name: 'nothing: the same engine twice' },
-  // Shipped settings, reset to the default of Conductor or Java.
+  // Shipped settings, each reset to the default of Conductor or Java.
   property('spring.datasource.hikari.maximum-pool-size=10'),
   property('conductor.integrations.ai.enabled=true'),
   property('conductor.scheduler.enabled=true'),
@@ -61,8 +61,14 @@ export const settings: readonly Setting[] = [
   javaInstead('-XX:+UseCompactObjectHeaders', 'none', ['-XX:+UseCompactObjectHeaders']),
   javaInstead('-XX:+UseTransparentHugePages', 'none', ['-XX:+UseTransparentHugePages']),
   property('server.tomcat.max-keep-alive-requests=-1'),
+  property('server.tomcat.threads.max=1', 'sqlite'),
   property('server.tomcat.threads.max=8'),
   property('spring.threads.virtual.enabled=true'),
+  {
+    name: 'virtual threads on one platform thread',
+    properties: ['spring.threads.virtual.enabled=true'],
+    java: (options) => [...options, '-Djdk.virtualThreadScheduler.parallelism=1'],
+  },
   {
     name: 'no observation of requests',
     properties: ['management.observations.enable.http=false', 'management.metrics.enable.http=false'],
@@ -74,7 +80,8 @@ export const settings: readonly Setting[] = [
   property('spring.datasource.hikari.data-source-properties.prepareThreshold=1', 'postgresql'),
   property(`${initSql}=SET plan_cache_mode=force_generic_plan`, 'postgresql'),
   property(`${initSql}=SET jit=off`, 'postgresql'),
-  // Not to be shipped: a crash of the database loses writes whose clients got a response. It shows what syncing costs.
+  // Not a candidate for shipping: a crash of the database would lose writes whose clients got a response. It shows what
+  // syncing costs.
   property(`${initSql}=SET synchronous_commit=off`, 'postgresql'),
   { name: 'no full-text index of workflows', sql: [fullTextIndex], only: 'postgresql' },
   { name: 'no index into the JSON of workflows', sql: [fullTextIndex, pathIndex], only: 'postgresql' },

@@ -1,11 +1,11 @@
-// A closed loop: a number of clients, each of which sends its next request when it has the response to the previous one.
+// A closed loop: each of several clients sends its next request when it has the response to the previous one.
 
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface LoopOptions {
-  /** Clients. */
+  /** Number of clients. */
   readonly inFlight: number;
-  /** No request begins after this time; those in flight are waited for. */
+  /** Time after which no request begins; the loop waits for requests in flight. */
   readonly seconds: number;
   /** Number of requests after which the loop ends early. Default: no limit. */
   readonly requests?: number;
@@ -13,21 +13,21 @@ export interface LoopOptions {
   readonly request: () => Promise<unknown>;
 }
 
-/** What one loop saw. */
+/** Results of one loop. */
 export interface Sample {
-  /** Milliseconds of every request that succeeded, in ascending order. */
+  /** Latency of every request that succeeded, in milliseconds, in ascending order. */
   readonly latencies: readonly number[];
   readonly failures: number;
-  /** What went wrong first; undefined when nothing did. */
+  /** Message of the first failure; undefined when no request failed. */
   readonly firstFailure: string | undefined;
-  /** From the first request's start to the last response, in seconds. */
+  /** Time from the start of the first request to the last response, in seconds. */
   readonly elapsedSeconds: number;
 }
 
 /** Pause after a failed request, which prevents a busy loop (milliseconds). */
 const pauseAfterFailureMs = 50;
 
-/** Runs the loop; a request that fails is counted, never thrown. */
+/** Runs the loop. A failed request is counted; its error is not thrown. */
 export async function runClosedLoop(options: LoopOptions): Promise<Sample> {
   const { inFlight, seconds, requests = Number.POSITIVE_INFINITY, request } = options;
   const latencies: number[] = [];

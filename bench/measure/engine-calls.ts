@@ -1,9 +1,13 @@
-// How many calls the engine has served, by its own count: costs nothing while the load runs, and is the same for all.
+// Counts the calls that the engine has served, by its own metrics: this adds no work during the load and treats all
+// targets equally.
 
-/** One line of the count: `http_server_requests_seconds_count{…,uri="/api/…"} <calls>`. */
+/** A line of the metrics: `http_server_requests_seconds_count{…,uri="/api/…"} <calls>`. */
 const countLine = /^http_server_requests_seconds_count\{.*uri="\/api\/.*\} ([0-9.E+]+)$/gm;
 
-/** Calls of the engine's API since its start. @throws Error when the engine does not publish its metrics */
+/**
+ * Returns the number of calls of the engine's API since its start.
+ * @throws Error when the engine does not publish its metrics
+ */
 export async function countEngineCalls(engineUrl: string): Promise<number> {
   const response = await fetch(`${engineUrl}/actuator/prometheus`);
   const text = await response.text();
@@ -11,7 +15,7 @@ export async function countEngineCalls(engineUrl: string): Promise<number> {
   return sumOfCounts(text);
 }
 
-/** The sum over all paths below `/api/`. */
+/** Returns the sum over all paths below `/api/`. */
 export function sumOfCounts(metrics: string): number {
   return [...metrics.matchAll(countLine)].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }

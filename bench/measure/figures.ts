@@ -1,4 +1,4 @@
-// From samples to figures: percentiles, rates, and the middle of several repetitions.
+// Computes figures from samples: percentiles, rates, and medians of several repetitions.
 
 import type { Sample } from './closed-loop.ts';
 import type { MachineTime } from './machine-time.ts';
@@ -13,11 +13,11 @@ export interface Figures {
   readonly requests: number;
   readonly failures: number;
   readonly firstFailure?: string;
-  /** Calls the engine served for each request; absent where it serves none. */
+  /** Calls that the engine served per request; absent when the target does not use it. */
   readonly engineCallsPerRequest?: number;
-  /** Requests the back end served for each request; above 1 for tasks that ran twice. Absent where it is not counted. */
+  /** Requests that the back end served per request, above 1 when tasks ran twice; absent when they are not counted. */
   readonly backEndCallsPerRequest?: number;
-  /** Processor time each process took for each request, in milliseconds; `others` is what none of ours did. */
+  /** CPU time per request in milliseconds, by process; `others` are the processes that do not belong to the bench. */
   readonly processorMs: PerProcess;
   /** Share of all cores that other processes used during the sample, 0 to 1. */
   readonly othersShare: number;
@@ -25,9 +25,9 @@ export interface Figures {
 
 /** Counts during a sample. */
 export interface Counted {
-  /** Calls the engine served; absent where it serves none. */
+  /** Calls that the engine served; absent when the target does not use it. */
   readonly engineCalls?: number;
-  /** Requests the back end served; absent where it is not counted. */
+  /** Requests that the back end served; absent when they are not counted. */
   readonly backEndCalls?: number;
   /** Processor time by process, in milliseconds. */
   readonly processorMs: PerProcess;
@@ -56,12 +56,15 @@ export function figuresOf(sample: Sample, counted: Counted): Figures {
   };
 }
 
-/** Nearest rank: the smallest value that `percent` of all do not exceed. NaN when there are none. */
+/**
+ * Returns the percentile by nearest rank: the smallest value that `percent` of all values do not exceed; NaN without
+ * values.
+ */
 export function percentile(ascending: readonly number[], percent: number): number {
   return ascending[Math.max(0, Math.ceil((percent / 100) * ascending.length) - 1)] ?? Number.NaN;
 }
 
-/** The middle of several repetitions, figure by figure; requests and failures are added up. */
+/** Returns the medians of several repetitions, figure by figure; requests and failures are added up. */
 export function middleOf(repetitions: readonly Figures[]): Figures {
   const middle = (read: (figures: Figures) => number) => median(repetitions.map(read));
   const total = (read: (figures: Figures) => number) => repetitions.reduce((sum, figures) => sum + read(figures), 0);
@@ -85,7 +88,7 @@ export function middleOf(repetitions: readonly Figures[]): Figures {
   };
 }
 
-/** NaN when there are none. */
+/** Returns the median; NaN without values. */
 export function median(values: readonly number[]): number {
   const ascending = values.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
   const upper = Math.floor(ascending.length / 2);

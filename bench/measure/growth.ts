@@ -5,16 +5,16 @@ import type { PerProcess } from './processes.ts';
 
 /** Memory at one moment. */
 export interface Reading {
-  /** Requests answered so far. */
+  /** Requests completed so far. */
   readonly requests: number;
   /** Resident memory by process, in MiB. */
   readonly memory: PerProcess;
 }
 
 export interface Growth {
-  /** During the second tenth of the requests: the first is warm-up. In MiB. */
+  /** Median during the second tenth of the requests, in MiB; the first tenth is warm-up. */
   readonly before: number;
-  /** During the last tenth. In MiB. */
+  /** Median during the last tenth, in MiB. */
   readonly after: number;
 }
 

@@ -1,4 +1,5 @@
-// Keep-alive HTTP connections that cost the sender next to nothing: the status and the length of a response are all it reads.
+// Keep-alive HTTP connections that cost the sender next to nothing: they read only the status and the length of a
+// response.
 
 import { connect, type Socket } from 'node:net';
 

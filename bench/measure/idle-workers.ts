@@ -9,10 +9,10 @@ export interface IdleWorkers {
   stop(): Promise<void>;
 }
 
-/** Time-out of a poll of a stock worker; the router holds the poll. */
+/** Timeout of a poll of a stock worker; the router holds the poll. */
 const path = '/conductor/api/tasks/poll/batch/bench-idle_intake?count=1&timeout=5000&workerid=bench';
 
-/** @param count workers, a connection each */
+/** @param count number of workers; each has its own connection */
 export async function startIdleWorkers(router: BenchRouter, count: number): Promise<IdleWorkers> {
   const client = new HttpClient(router.url, count);
   const headers = { authorization: `Bearer ${await router.tokenOf('worker')}` };

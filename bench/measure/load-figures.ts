@@ -1,29 +1,29 @@
-// From what a load saw to figures: goodput, and how quickly the rest was refused.
+// Computes figures from the responses to a load: goodput, and how quickly the other requests were rejected.
 
 import type { Exchange, LoadSample } from './open-loop.ts';
 import { percentile } from './figures.ts';
 
 export interface LoadFigures {
   readonly offeredPerSecond: number;
-  /** Responses of the back end a second, within the time of the load. */
+  /** Successful responses per second, within the time of the load. */
   readonly goodput: number;
-  /** The same, second by second. */
+  /** Successful responses in each second of the load. */
   readonly goodputBySecond: readonly number[];
   readonly served: Latencies;
-  /** Served, by name of the request. */
+  /** Number of successful responses by name of the request. */
   readonly servedByName: Readonly<Record<string, number>>;
-  /** 503 and 429 with Retry-After. */
+  /** Responses with status 503 or 429 and a Retry-After field. */
   readonly refused: Latencies;
-  /** The 99th percentile of refusals, second by second; NaN when there were none. */
+  /** The 99th percentile of the rejections in each second; NaN for a second without rejections. */
   readonly refusedP99BySecond: readonly number[];
   /** Number of other responses by status; 0 is a broken connection. */
   readonly others: Readonly<Record<string, number>>;
   readonly unanswered: number;
-  /** Longest time a request left later than it was due: above some milliseconds the sender itself was starved. */
+  /** Longest delay with which a request was sent; above a few milliseconds, the sender itself lacked CPU time. */
   readonly senderLatestMs: number;
 }
 
-/** In milliseconds, NaN when there are none. */
+/** Latencies in milliseconds; NaN when there are none. */
 export interface Latencies {
   readonly count: number;
   readonly p50: number;

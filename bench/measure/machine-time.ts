@@ -1,8 +1,8 @@
-// How busy the whole machine is: what our own processes did not use, others did.
+// CPU time of the whole machine: the time that the bench's own processes did not use was used by others.
 
 import { cpus } from 'node:os';
 
-/** Time of all cores together since they began, in milliseconds. */
+/** Time of all cores together since the machine started, in milliseconds. */
 export interface MachineTime {
   readonly all: number;
   readonly busy: number;

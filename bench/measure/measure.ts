@@ -1,4 +1,4 @@
-// Measures targets according to plan, and keeps what each repetition saw.
+// Measures targets in the planned order and collects the figures of the repetitions.
 
 import type { Target } from '../targets/target.ts';
 import { runClosedLoop } from './closed-loop.ts';
@@ -12,30 +12,30 @@ export interface MeasureOptions {
   readonly inFlight: readonly number[];
   readonly repetitions: number;
   readonly seconds: number;
-  /** Length of the load before each measurement; four times that before the first of each target. */
+  /** Length of the load before each measurement; four times as long before the first measurement of a target. */
   readonly warmUpSeconds: number;
-  /** Calls the engine has served so far; needed when a target uses it. */
+  /** Returns the number of calls that the engine has served so far; required when a target uses the engine. */
   readonly countEngineCalls?: () => Promise<number>;
-  /** Requests the back end has served so far; counted for targets that use the engine. */
+  /** Returns the number of requests that the back end has served so far; called for targets that use the engine. */
   readonly countBackEndCalls?: () => Promise<number>;
-  /** Whose processor time is counted. */
+  /** The processes whose CPU time is counted. */
   readonly processes: Processes;
   /** Called with a description of the current step. */
   readonly onStep: (line: string) => void;
 }
 
-/** One target at one load. */
+/** Result of one target at one load. */
 export interface Result {
   readonly target: string;
-  /** What the target is. */
+  /** Description of the target. */
   readonly text: string;
   readonly inFlight: number;
-  /** The middle of the repetitions. */
+  /** Medians of the repetitions. */
   readonly figures: Figures;
   readonly repetitions: readonly Figures[];
 }
 
-/** Clients of the first warm-up. */
+/** Number of clients of the first warm-up. */
 const firstWarmUpInFlight = 8;
 
 /** Measures everything; results are in the order of the loads and targets given. */

@@ -1,4 +1,5 @@
-// A load on raw sockets: requests at a fixed rate regardless of responses (open loop), or a number at a time (closed loop).
+// A load on raw sockets: requests at a fixed rate regardless of responses (open loop), or a fixed number in flight
+// (closed loop).
 
 import { type HttpResponse, HttpConnections } from './http-connections.ts';
 
@@ -7,39 +8,39 @@ export interface LoadOptions {
   readonly port: number;
   /** Requests as bytes, sent round-robin. */
   readonly requests: readonly { readonly name: string; readonly bytes: Buffer }[];
-  /** Requests a second, or clients of a closed loop. */
+  /** Requests per second, or the number of clients of a closed loop. */
   readonly arrival: { readonly perSecond: number } | { readonly inFlight: number };
   readonly seconds: number;
-  /** How long the last responses are waited for, in milliseconds. */
+  /** How long the load waits for the last responses, in milliseconds. */
   readonly patienceMs: number;
 }
 
-/** One response, or the lack of one. */
+/** A response, or a broken connection. */
 export interface Exchange {
-  /** Which of the requests. */
+  /** Name of the request. */
   readonly name: string;
-  /** Its status; 0 when the connection broke. */
+  /** Status of the response; 0 when the connection broke. */
   readonly status: number;
   readonly retryAfter: boolean;
-  /** From the time at which the request was due to the end of its response, so a delay in the sender counts too. */
+  /** Time from when the request was due to the end of its response, so that a delay in the sender counts too. */
   readonly ms: number;
-  /** When its response was there, in milliseconds since the beginning. */
+  /** When the response was complete, in milliseconds since the start of the load. */
   readonly atMs: number;
 }
 
 export interface LoadSample {
   readonly exchanges: readonly Exchange[];
-  /** Requests without a response at the end. */
+  /** Number of requests that still had no response at the end. */
   readonly unanswered: number;
   readonly seconds: number;
-  /** Longest time a request left later than it was due, in milliseconds. */
+  /** Longest delay with which a request was sent, in milliseconds. */
   readonly latestMs: number;
 }
 
 /** Interval at which an open loop sends the due requests, in milliseconds. */
 const tickMs = 2;
 
-/** Runs the load. Failed requests are counted and do not make it reject. */
+/** Runs the load. Failed requests are counted; they do not reject the promise. */
 export async function runLoad(options: LoadOptions): Promise<LoadSample> {
   const { requests, seconds, arrival, patienceMs } = options;
   const connections = new HttpConnections(options);

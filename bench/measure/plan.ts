@@ -1,13 +1,13 @@
-// The order of the measurements: all targets at one load, rotated so that none is always first.
+// The order of the measurements: all targets at one load, rotated so that no target is always first.
 
 export interface Step<Name> {
-  /** From 0. */
+  /** Number of the repetition, from 0. */
   readonly repetition: number;
   readonly inFlight: number;
   readonly target: Name;
 }
 
-/** Every target at every load in every repetition. */
+/** Returns a step for every target at every load in every repetition. */
 export function planSteps<Name>(options: {
   targets: readonly Name[];
   inFlight: readonly number[];
@@ -21,7 +21,7 @@ export function planSteps<Name>(options: {
   ).flat();
 }
 
-/** Returns the list from its element `by` on, and then those before it. */
+/** Returns the list rotated to the left by `by` elements. */
 export function rotate<T>(list: readonly T[], by: number): T[] {
   const from = by % Math.max(1, list.length);
   return [...list.slice(from), ...list.slice(0, from)];

@@ -6,12 +6,12 @@ import { type Latencies, latenciesOf } from './load-figures.ts';
 export interface Probe {
   readonly url: string;
   readonly token?: string;
-  /** Statuses that are as good as 200. */
+  /** Statuses that count as success besides 200. */
   readonly accepts?: readonly number[];
 }
 
 export interface Probes {
-  /** Ends them. @returns by name, what they took; `failures`: responses other than 200 */
+  /** Stops the probes. @returns the latencies of each probe by name; `failures`: the number of unexpected responses */
   stop(): Promise<Record<string, Latencies & { failures: number }>>;
 }
 

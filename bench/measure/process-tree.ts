@@ -1,13 +1,13 @@
-// Processor time and memory of whole process trees, from Linux's /proc: databases start a process for each connection.
+// CPU time and memory of whole process trees, from Linux's /proc: databases start a process for each connection.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
 const msPerTick = 10;
 
-/** Parent by process id. */
+/** Id of the parent by process id. */
 export type Parents = ReadonlyMap<number, number>;
 
-/** Returns the roots and everything below them. */
+/** Returns the roots and all their descendants. */
 export function descendantsOf(roots: readonly number[], parents: Parents): number[] {
   const children = new Map<number, number[]>();
   for (const [pid, parent] of parents) children.set(parent, [...(children.get(parent) ?? []), pid]);
@@ -21,14 +21,14 @@ export function descendantsOf(roots: readonly number[], parents: Parents): numbe
   return found;
 }
 
-/** Returns the roots and everything below them now; the roots alone on systems other than Linux. */
+/** Returns the roots and all their current descendants; only the roots on systems other than Linux. */
 export function processTree(roots: readonly number[]): number[] {
   return descendantsOf(roots, parentsOf(readAll()));
 }
 
 /**
- * Processor time of the trees since they began, in milliseconds. The time of a process that has ended stays in the
- * sum, since its parent has it in `cutime` and `cstime` (proc_pid_stat(5)).
+ * Returns the CPU time of the trees since their start, in milliseconds. It includes processes that have ended, because
+ * their parents have accumulated their time in `cutime` and `cstime` (proc_pid_stat(5)).
  */
 export function treeProcessorMs(roots: readonly number[]): number {
   const fields = readAll();
@@ -38,8 +38,8 @@ export function treeProcessorMs(roots: readonly number[]): number {
 }
 
 /**
- * Memory of the trees in MiB, with pages that processes share counted once (`Pss`); resident memory where the system
- * does not show that.
+ * Returns the memory of the trees in MiB. Shared pages count once (`Pss`); where the system does not report that, it is
+ * the resident memory.
  */
 export function treeMemoryMiB(roots: readonly number[]): number {
   return processTree(roots).reduce((sum, pid) => sum + memoryKiB(pid), 0) / 1_024;
@@ -51,10 +51,10 @@ function memoryKiB(pid: number): number {
   return Number(shared ?? resident() ?? 0);
 }
 
-/** Fields of each process after its name: state, parent … */
+/** Returns the fields of each process that follow its name: state, parent … */
 function readAll(): Map<number, string[]> {
   const pids = readFolder('/proc').filter((name) => /^\d+$/.test(name));
-  // The second field is the name in brackets, which may hold anything.
+  // The second field is the name in parentheses, which may contain any character.
   const entries = pids.map((pid) => [Number(pid), readProcess(Number(pid), 'stat').split(') ').at(-1) ?? ''] as const);
   return new Map(entries.filter(([, text]) => text !== '').map(([pid, text]) => [pid, text.split(' ')]));
 }
@@ -63,7 +63,7 @@ function parentsOf(fields: ReadonlyMap<number, readonly string[]>): Parents {
   return new Map([...fields].map(([pid, [, parent]]) => [pid, Number(parent)]));
 }
 
-/** Returns an empty text when the process has ended, or on systems other than Linux. */
+/** Returns the text of a /proc file; empty when the process has ended, or on systems other than Linux. */
 function readProcess(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

@@ -1,6 +1,6 @@
 // Reads metrics of the router from its operations port.
 
-/** The value of a metric without labels. @throws Error when there is none of that name */
+/** Returns the value of a metric without labels. @throws Error when there is no metric of that name */
 export async function readMetric(operationsUrl: string, name: string): Promise<number> {
   const value = valueOf(await readMetrics(operationsUrl), name);
   if (value === undefined) throw new Error(`the router has no metric ${name}`);

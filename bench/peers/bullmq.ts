@@ -9,7 +9,7 @@ import { versionOf } from './install.ts';
 import { movieCall, type Peer } from './peer.ts';
 import { startPeerProgram } from './servers.ts';
 
-/** @param appendfsync Redis's setting: `everysec` is BullMQ's recommendation */
+/** @param appendfsync the setting of Redis; BullMQ recommends `everysec` */
 export function bullmq(appendfsync: 'everysec' | 'always'): Peer {
   const isStrict = appendfsync === 'always';
   return {

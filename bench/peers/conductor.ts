@@ -1,4 +1,5 @@
-// Conductor without the router: its own synchronous endpoint, and Express with the SDK. The worker has the SDK's defaults.
+// Conductor without the router: its own synchronous endpoint, and Express with the SDK. The worker has the SDK's
+// defaults.
 
 import { engineRelease } from '../../dev/engine/release.ts';
 import { sdkWorkflow } from '../programs/definitions.ts';
@@ -11,7 +12,7 @@ import { movieCall, type Peer } from './peer.ts';
 const durability = 'start, step, result: file, no fsync';
 const engine = `Conductor ${engineRelease.version} on SQLite`;
 
-/** `POST /api/workflow/execute/{name}/{version}` with its default wait. @param javaOptions of the engine */
+/** `POST /api/workflow/execute/{name}/{version}` with its default wait. @param javaOptions JVM options of the engine */
 export function conductorExecute(javaOptions: readonly string[]): Peer {
   return {
     name: 'conductor-execute',
@@ -27,7 +28,7 @@ export function conductorExecute(javaOptions: readonly string[]): Peer {
   };
 }
 
-/** @param javaOptions of the engine */
+/** Express with the SDK, which polls the status of the execution. @param javaOptions JVM options of the engine */
 export function conductorSdk(javaOptions: readonly string[]): Peer {
   return {
     name: 'conductor-sdk',

@@ -1,4 +1,4 @@
-// The npm packages of the systems, in a folder of their own: nothing of the product uses them.
+// Installs the npm packages of the systems in a separate folder: the product does not use them.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -8,7 +8,7 @@ import type { Run } from '../run.ts';
 
 export const folder = join(rootDir, 'bench/peers');
 
-/** Installs the packages unless they are there. @throws Error when npm fails */
+/** Installs the packages unless they are already installed. @throws Error when npm fails */
 export function installPackages({ step }: Pick<Run, 'step'>): void {
   if (isInstalled()) return;
   step('installing Restate, DBOS and BullMQ in bench/peers/ (260 MB)');
@@ -17,7 +17,7 @@ export function installPackages({ step }: Pick<Run, 'step'>): void {
   if (status !== 0) throw new Error(`npm ci in bench/peers failed: ${error?.message ?? stderr}`);
 }
 
-/** npm writes its own list last; it is older than the lock file when that has changed since. */
+/** npm writes its own lock file last; it is older than package-lock.json when package-lock.json has changed since. */
 function isInstalled(): boolean {
   const written = join(folder, 'node_modules/.package-lock.json');
   return existsSync(written) && statSync(written).mtimeMs >= statSync(join(folder, 'package-lock.json')).mtimeMs;

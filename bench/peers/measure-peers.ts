@@ -1,4 +1,5 @@
-// Measures the systems one after the other, so that none shares the machine with another; each starts new in each repetition.
+// Measures the systems one after the other, so that none shares the machine with another; each restarts in each
+// repetition.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,14 +16,14 @@ import type { Peer, RunningPeer } from './peer.ts';
 
 export interface PeerMeasureOptions extends LoadOptions {
   readonly peers: readonly Peer[];
-  /** Load after the start of a system, before its first measurement. */
+  /** Length of the load between the start of a system and its first measurement. */
   readonly firstWarmUpSeconds: number;
 }
 
 /** A system at one load. */
 export interface LoadResult {
   readonly inFlight: number;
-  /** The middle of the repetitions. */
+  /** Medians of the repetitions. */
   readonly figures: Figures;
   /** Memory of all processes of the system after the load, in MiB. */
   readonly memoryMiB: number;
@@ -34,19 +35,19 @@ export interface PeerResult extends Pick<Peer, 'name' | 'title' | 'setup' | 'dur
   readonly loads: readonly LoadResult[];
   /** Why the system did not run in any repetition. */
   readonly notRun?: string;
-  /** What ended other repetitions; their figures are left out. */
+  /** Errors that ended some repetitions; these have no figures. */
   readonly brokenOff?: readonly string[];
 }
 
-/** One load of one repetition. */
+/** Result of one load in one repetition. */
 interface Measured {
   readonly figures: Figures;
   readonly memoryMiB: number;
 }
 
-/** Clients of the warm-up after a start. */
+/** Number of clients of the warm-up after a start. */
 const firstWarmUpInFlight = 32;
-/** Of one loop, whatever its length. */
+/** Maximum number of requests of one loop, whatever its length. */
 const maxRequests = 500_000;
 /** A response that lacks this is a failure, whatever its status. */
 const expected = 'Fritz Lang';
@@ -63,7 +64,7 @@ export async function* measurePeers(
   for (let repetition = 0; repetition < repetitions; repetition++) {
     for (const peer of rotate(peers, repetition)) {
       const { name } = peer;
-      // What cannot start at all need not be tried again.
+      // A system that failed in its first repetition is not tried again.
       if (brokenOff.has(name) && !seen.has(name)) continue;
       const step = (line: string) => run.step(`repetition ${repetition + 1} of ${repetitions}, ${name}: ${line}`);
       try {
@@ -92,10 +93,10 @@ function peerResult(
   return { ...described, loads, ...(error === undefined ? {} : { brokenOff: errors }) };
 }
 
-/** What the repetitions of a system have brought so far. */
+/** Results of the repetitions of a system so far. */
 interface Seen extends Pick<LoadOptions, 'inFlight'> {
   readonly measured: readonly (readonly Measured[])[];
-  /** Of repetitions that broke off. */
+  /** Errors of repetitions that broke off. */
   readonly errors: readonly string[];
 }
 
@@ -158,7 +159,7 @@ async function measureLoad(inFlight: number, ground: Ground, options: LoadOption
   const readProcessors = () => ({
     system: treeProcessorMs(running.pids),
     'back end': treeProcessorMs([backEnd.pid]),
-    // This process has children, which are the systems.
+    // Only this process: its children are the measured systems.
     bench: process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
   });
   const servedBefore = await backEnd.countRequests();

@@ -4,15 +4,15 @@ import type { Run } from '../run.ts';
 import type { Call } from '../targets/http-client.ts';
 
 export interface Peer {
-  /** Short name of the command line. */
+  /** Short name for the command line. */
   readonly name: string;
   /** Name in tables and in the chart. */
   readonly title: string;
   /** Programs, their versions and settings other than the defaults. */
   readonly setup: string;
-  /** What of a request is stored when its response arrives. */
+  /** Which data of a request is stored when its response arrives. */
   readonly durability: string;
-  /** True when that was synchronised to disk (fsync). */
+  /** True when that data was synchronised to disk (fsync). */
   readonly isSynced: boolean;
   /** True for this product. */
   readonly isRouter?: boolean;
@@ -21,18 +21,18 @@ export interface Peer {
 }
 
 export interface PeerOptions {
-  /** What the step calls. */
+  /** URL that the step calls. */
   readonly backEndUrl: string;
 }
 
 export interface RunningPeer {
-  /** Where requests are sent. */
+  /** URL to which requests are sent. */
   readonly url: string;
-  /** Each is the same request for a movie. */
+  /** The request for a movie, in the form that the system takes. */
   readonly call: Call;
-  /** The processes of the system; those that they start count too. */
+  /** Ids of the system's processes; their children count too. */
   readonly pids: readonly number[];
 }
 
-/** The request of every system with an HTTP interface of its own. */
+/** The request to every system with its own HTTP interface. */
 export const movieCall: Call = { path: '/movies/Metropolis' };

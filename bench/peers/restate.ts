@@ -1,4 +1,4 @@
-// Restate: its server, whose ingress takes the requests, and a service process with one durable step.
+// Restate: its server, whose ingress receives the requests, and a service process with one durable step.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ async function startRestate(run: Run, fsync: boolean) {
       RESTATE_BASE_DIR: join(run.stateDir, 'restate'),
       RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ingress}`,
       RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
-      // It would send its version to its makers.
+      // Otherwise the server would report its version to its vendor.
       RESTATE_DISABLE_TELEMETRY: 'true',
       DO_NOT_TRACK: '1',
       ...(fsync ? {} : { RESTATE_LOG_SERVER__ROCKSDB_DISABLE_WAL_FSYNC: 'true' }),
@@ -50,7 +50,7 @@ async function startRestate(run: Run, fsync: boolean) {
   return { adminUrl, ingressUrl: `http://127.0.0.1:${ingress}`, pid };
 }
 
-/** The npm package for this system brings the program. */
+/** Returns the path of the server, which is in the npm package for this platform. */
 function findRestate(): string {
   const file = join(
     folder,
@@ -60,7 +60,7 @@ function findRestate(): string {
   return file;
 }
 
-/** Tells the server where the service is; it asks the service for its handlers. */
+/** Registers the service with the server, which asks the service for its handlers. */
 async function register(adminUrl: string, uri: string): Promise<void> {
   const response = await fetch(`${adminUrl}/deployments`, {
     method: 'POST',

@@ -11,7 +11,7 @@ const stores: Readonly<Record<EngineStore, { title: string; durability: string }
   postgresql: { title: 'PostgreSQL', durability: 'start, step, result: fsync' },
 };
 
-/** @param javaOptions of the engine */
+/** @param javaOptions JVM options of the engine */
 export function router(store: EngineStore, javaOptions: readonly string[]): Peer {
   const { title, durability } = stores[store];
   return {

@@ -1,4 +1,4 @@
-// Programs of the systems as processes of the run: servers of other makers, and programs in bench/peers/programs/.
+// Runs the programs of the systems as processes of the run: third-party servers, and programs in bench/peers/programs/.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ export interface ServerOptions {
   readonly command: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Resolves to true when the server works; a rejection counts as false. */
+  /** Resolves to true when the server is ready; a rejection counts as false. */
   readonly isReady: () => Promise<boolean>;
 }
 
 const startDeadlineMs = 90_000;
 
-/** Starts a server; it ends with the run. Returns its process id. @throws Error with its last lines */
+/** Starts a server, which ends with the run. Returns its process id. @throws Error with the last lines of its log */
 export async function startServer(run: Run, options: ServerOptions): Promise<number> {
   const { name, command, args = [], env, isReady } = options;
   const output = openProgramLog({ stateDir: run.stateDir, program: name });
@@ -44,7 +44,7 @@ export async function startServer(run: Run, options: ServerOptions): Promise<num
   return child.pid as number;
 }
 
-/** Starts a program of bench/peers/programs/; it ends with the run. @throws Error with its first lines */
+/** Starts a program of bench/peers/programs/, which ends with the run. @throws Error with the first lines of its log */
 export async function startPeerProgram(
   run: Run,
   name: string,
@@ -53,7 +53,7 @@ export async function startPeerProgram(
   const { stateDir } = run;
   const entry = `bench/peers/programs/${name}.mjs`;
   const program = await startProgram({ name, entry, env, stateDir }).catch((error: unknown): never => {
-    // The log goes with the run.
+    // The log is deleted with the run, so the error quotes it.
     const lines = readFileSync(join(stateDir, 'logs', `${name}.log`), 'utf8').split('\n');
     throw new Error(`${entry} did not start: ${lines.slice(0, 5).join(' ')}`, { cause: error });
   });

@@ -14,7 +14,7 @@ import type { Run } from '../run.ts';
 export const zeebeVersion = '8.6.0';
 const archivePath = `io/camunda/camunda-zeebe/${zeebeVersion}/camunda-zeebe-${zeebeVersion}.tar.gz`;
 
-/** Returns the folder of the distribution. @throws Error with Maven's lines when it could not be downloaded */
+/** Returns the folder of the distribution. @throws Error with Maven's output when the download fails */
 export async function installZeebe(run: Pick<Run, 'step'>, java: Java): Promise<string> {
   const home = join(cacheFolder(), `camunda-zeebe-${zeebeVersion}`);
   if (existsSync(home)) return home;

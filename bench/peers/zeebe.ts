@@ -1,4 +1,4 @@
-// Zeebe: a broker with its embedded gateway, whose REST API takes the requests, and a job worker on a gRPC stream.
+// Zeebe: a broker with its embedded gateway, whose REST API receives the requests, and a job worker on a gRPC stream.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import type { Peer } from './peer.ts';
 import { startPeerProgram, startServer } from './servers.ts';
 import { installZeebe, zeebeVersion } from './zeebe-install.ts';
 
-/** One service task between start and end. */
+/** A process with one service task between start and end. */
 const definition = `<?xml version="1.0" encoding="UTF-8"?>
 <bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL"
   xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="bench" targetNamespace="urn:bench">
@@ -32,7 +32,7 @@ const body = JSON.stringify({
 });
 const call = { method: 'POST', path: '/v2/process-instances', body } as const;
 
-/** @param fsync false: Zeebe's own setting for a delayed flush, as often as the kernel does it */
+/** @param fsync false: Zeebe's own setting for a delayed flush, with the interval of the kernel */
 export function zeebe({ fsync }: { fsync: boolean }): Peer {
   return {
     name: fsync ? 'zeebe' : 'zeebe-no-fsync',
@@ -68,7 +68,7 @@ async function startBroker(run: Run, fsync: boolean) {
     command: join(home, 'bin/broker'),
     env: {
       JAVA_HOME: dirname(dirname(java.command)),
-      // As the images set it; without this it writes to the console as a terminal's reader wants it.
+      // The setting of the images; without it, Zeebe formats its log for a terminal.
       ZEEBE_LOG_LEVEL: 'warn',
       ZEEBE_BROKER_NETWORK_HOST: '127.0.0.1',
       ZEEBE_BROKER_NETWORK_COMMANDAPI_PORT: String(command),
@@ -79,7 +79,7 @@ async function startBroker(run: Run, fsync: boolean) {
       SERVER_PORT: String(rest),
       MANAGEMENT_SERVER_ADDRESS: '127.0.0.1',
       MANAGEMENT_SERVER_PORT: String(management),
-      // The default rejects requests when they take longer than 200 ms, which 128 clients on two cores do.
+      // The default rejects requests when they take longer than 200 ms, which happens with 128 clients on two cores.
       ZEEBE_BROKER_BACKPRESSURE_ALGORITHM: 'fixed',
       ZEEBE_BROKER_BACKPRESSURE_FIXED_LIMIT: '1000',
       ...(fsync ? {} : { ZEEBE_BROKER_CLUSTER_RAFT_FLUSH_DELAYTIME: '30s' }),

@@ -6,7 +6,7 @@ import { startProgram } from './program.ts';
 export interface BackEnd {
   readonly url: string;
   readonly pid: number;
-  /** Requests it has served so far. */
+  /** Returns the number of requests that the back end has served so far. */
   countRequests(): Promise<number>;
 }
 

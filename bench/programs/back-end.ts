@@ -1,4 +1,5 @@
-// The back end of every target: returns one small JSON document immediately, so that only the path to it is measured.
+// The back end of every target: returns one small JSON document immediately, so that only the path to the back end is
+// measured.
 
 import { createServer } from 'node:http';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';

@@ -1,5 +1,6 @@
-// Express 4, the framework the router is built on: answering JSON by itself; with the engine's three calls behind each
-// response; and with the exchanges of the router, the worker's included. Nothing is checked, limited, counted or logged.
+// Express 4, the framework that the router is built on, in three modes: returning JSON by itself; making the engine's
+// three calls for each response; and with the same exchanges as the router, those with the worker included. Nothing is
+// checked, limited, counted or logged.
 
 import { createServer } from 'node:http';
 import express from 'express';
@@ -13,7 +14,7 @@ import { floorWorkflow } from './definitions.ts';
 const movie = { title: 'Metropolis', year: 1927, director: 'Fritz Lang', runtimeMinutes: 153 };
 const start = { method: 'POST', path: '/api/workflow', body: startBody(floorWorkflow) } as const;
 const { input: inbound } = startRequest(floorWorkflow);
-/** How long a poll is held. */
+/** How long a poll is held, in milliseconds. */
 const pollMs = 5_000;
 const poll = { path: `/api/tasks/poll/batch/${floorWorkflow.task}?count=1&timeout=0` } as const;
 
@@ -31,7 +32,7 @@ await runProgram('bare-express', async () => {
   return { ready: { url }, stop: () => close().then(() => engine.close()) };
 });
 
-/** Start, poll, update; the response is what the update brought. */
+/** Starts an execution, polls its task and updates it; returns the body in the response to the update. */
 async function callEngine(engine: HttpClient): Promise<string> {
   const executionId = await engine.text(start);
   await engine.text(poll);
@@ -41,7 +42,7 @@ async function callEngine(engine: HttpClient): Promise<string> {
   return output.outbound.body ?? '';
 }
 
-/** The client that waits for the result of each execution. */
+/** The responses of waiting clients, by execution id. */
 type Clients = Map<string, express.Response>;
 
 /** A worker's exchange that waits for tasks. */
@@ -51,8 +52,9 @@ interface HeldExchange {
 }
 
 /**
- * The fewest exchanges that a request with a worker takes: the client's exchange, the start of the execution, the
- * worker's exchange (which brings a result and takes the next task), and the call that reports the result.
+ * Adds the minimum of exchanges for a request with a worker: the client's exchange, the start of the execution, the
+ * worker's exchange (which reports a result and takes the next task), and the call that passes the result to the
+ * engine.
  */
 function addExchanges(app: express.Express, engine: HttpClient): void {
   const clients: Clients = new Map();

@@ -1,5 +1,5 @@
-// What is registered with the engine of a run: the product's definitions, and copies of one of them for the targets
-// that go round the router.
+// Registers definitions with the engine of a run: the product's own, and copies of one workflow for the targets that
+// bypass the router.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,21 +7,23 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rootDir } from './program.ts';
 
-/** One SIMPLE task that makes one request. */
+/** The workflow that is copied: a single SIMPLE task that makes one request. */
 const model = { workflow: 'moviesWF', task: 'movies_intake' } as const;
 
-/** A copy of the model with other names, so that workers of other targets do not take its tasks. */
+/**
+ * A copy of the workflow and its task type under other names, so that workers of other targets do not take its tasks.
+ */
 export interface BenchWorkflow {
   readonly workflow: string;
   readonly task: string;
 }
 
-/** Polled by the bench itself. */
+/** The copy whose tasks the bench itself polls. */
 export const floorWorkflow: BenchWorkflow = { workflow: 'bench-floorWF', task: 'bench-floor_intake' };
-/** Polled by the worker with the SDK's defaults. */
+/** The copy whose tasks the worker with the SDK's defaults polls. */
 export const sdkWorkflow: BenchWorkflow = { workflow: 'bench-sdkWF', task: 'bench-sdk_intake' };
 
-/** @throws Error with what the engine or the CLI answered */
+/** @throws Error with the output of the CLI or the response of the engine */
 export async function registerDefinitions(engineUrl: string): Promise<void> {
   await registerProduct(engineUrl);
   await Promise.all([floorWorkflow, sdkWorkflow].map((copy) => registerCopy(engineUrl, copy)));

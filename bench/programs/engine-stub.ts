@@ -1,4 +1,5 @@
-// A stub engine that responds immediately from memory, to the router's calls, with responses of realistic shape and size.
+// A stub engine that immediately responds to the router's calls from memory, with responses of realistic shape and
+// size.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -21,7 +22,7 @@ interface Execution {
   output?: unknown;
 }
 
-/** Body of a start. */
+/** Body of a call that starts an execution. */
 interface Start {
   readonly name: string;
   readonly input: unknown;
@@ -31,15 +32,15 @@ interface Start {
 /** How long an execution that has ended can be read, in milliseconds. */
 const keptMs = 3_000;
 
-/** Executions whose end has not been read. */
+/** Executions that can still be read. */
 const executions = new Map<string, Execution>();
-/** By task type, the ids of executions whose task waits for a worker. */
+/** Ids of the executions whose task waits for a worker, by task type. */
 const queues = new Map<string, string[]>([
   ['movies_intake', []],
   [floorWorkflow.task, []],
 ]);
 
-/** A task with the fields and the bulk of a real one. */
+/** Returns a task with the fields and the size of a real one. */
 function taskOf(executionId: string, { input, taskId, output }: Execution): Record<string, unknown> {
   const now = Date.now();
   return {
@@ -75,7 +76,10 @@ function complete(executionId: string, output: unknown): void {
   if (execution !== undefined) execution.output = output;
 }
 
-/** One entry a call: the first whose pattern fits `<method> <path>` answers. @returns a string, or what is sent as JSON */
+/**
+ * One entry per call: the first entry whose pattern matches `<method> <path>` handles the call. It returns a string, or
+ * a value that is sent as JSON.
+ */
 const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: string) => unknown][] = [
   [
     /^POST \/api\/workflow$/,
@@ -103,7 +107,7 @@ const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: s
       const execution = executions.get(executionId);
       const tasks = execution === undefined ? [] : [taskOf(executionId, execution)];
       const answer = { ...statusOf(executionId), workflowName: 'moviesWF', tasks, input: execution?.input };
-      // Its end may have come before the router waits for it: then it is read.
+      // If the execution ends before the router starts to wait for it, the router reads its status.
       setTimeout(() => executions.delete(executionId), keptMs).unref();
       return { ...answer, workflowDefinition, workflowVersion: 1, priority: 0, variables: {} };
     },
@@ -134,7 +138,7 @@ const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: s
   ],
   [/^GET \/api\/metadata\/workflow\//, () => workflowDefinition],
   [/^GET \/api\/metadata\/taskdefs\//, () => taskDefinition],
-  // The router detects an engine with an index.
+  // This response makes the router assume that the engine has an index.
   [/^GET \/api\/workflow\/search/, () => ({ totalHits: 1, results: [] })],
   [/^GET \/health/, () => ({ healthy: true })],
   [/^GET /, () => []],

@@ -1,4 +1,4 @@
-// The engine of a run and what it stores in, started like the product's engine by default.
+// Starts the engine of a run and its store, by default like the product's engine.
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,24 +21,24 @@ export interface EngineChoice {
   readonly store: EngineStore;
   /** Path of a property file instead of the product's own. */
   readonly properties: string | undefined;
-  /** Options of the Java machine instead of the product's own. */
+  /** JVM options instead of the product's own. */
   readonly javaOptions: readonly string[] | undefined;
-  /** Its niceness instead of the product's own. */
+  /** Niceness instead of the product's own. */
   readonly niceness?: number | undefined;
-  /** Statements for its PostgreSQL database, once it has made its tables. */
+  /** SQL statements that are executed in the PostgreSQL database once the engine has created its tables. */
   readonly sql?: readonly string[];
 }
 
 export interface BenchEngine extends RouterEngine {
-  /** First processes of engine and database; those that they start are not named. Empty for an engine that runs elsewhere. */
+  /** Root processes of engine and database, without their children. Empty for an engine that runs elsewhere. */
   readonly pids: readonly number[];
-  /** `engine` and `database`, as far as they are ours to see. */
+  /** Returns the processes of `engine` and `database`, as far as they run here. */
   processes(): Promise<Processes>;
-  /** Bytes its database takes; NaN when that cannot be seen. */
+  /** Returns the size of the database in bytes; NaN when it is unknown. */
   databaseBytes(): Promise<number>;
 }
 
-/** Starts it, or takes the one CONDUCTOR_URL names, and registers what the targets run. */
+/** Starts the engine, or uses the one at CONDUCTOR_URL, and registers the definitions of the targets. */
 export async function startBenchEngine(run: Run, choice: EngineChoice): Promise<BenchEngine> {
   run.step('starting the engine');
   const { store } = choice;
@@ -69,7 +69,7 @@ const starts: Readonly<Record<EngineStore, (run: Run, choice: EngineChoice) => P
     const { url, pid, redis } = engine;
     const processes = async () => ({ engine: known(pid), database: known(redis.pid) });
     const pids = known(pid, redis.pid);
-    // As `npm start -- --store redis`: the router uses the same server.
+    // As with `npm start -- --store redis`, the router uses the same server.
     return { url, pids, routerEnv: { REDIS_URL: redis.url }, processes, databaseBytes: async () => Number.NaN };
   },
 };
@@ -93,7 +93,7 @@ function known(...pids: readonly (number | undefined)[]): number[] {
   return pids.filter((pid) => pid !== undefined);
 }
 
-/** The file and its write-ahead log. */
+/** Returns the size of the file and its write-ahead log. */
 function sqliteBytes(stateDir: string): number {
   const folder = join(stateDir, 'engine');
   try {

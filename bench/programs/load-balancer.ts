@@ -1,4 +1,5 @@
-// A load balancer without affinity: each request goes to the router that has the fewest, as HAProxy's leastconn.
+// A load balancer without affinity: each request goes to the router with the fewest open requests, as with HAProxy's
+// leastconn.
 
 import { Agent, createServer, request as httpRequest } from 'node:http';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';

@@ -1,4 +1,4 @@
-// A PostgreSQL server of a run's own, in a folder that its user may enter, with fsync as it is by default.
+// Starts a PostgreSQL server for one run, in a folder that its user may enter, with the default fsync.
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,23 +12,23 @@ import type { Run } from '../run.ts';
 
 export interface Postgresql {
   readonly database: DatabaseServer;
-  /** The server's first process; it starts one for each connection. */
+  /** The server's main process, which starts a process for each connection. */
   readonly pid: number;
-  /** All of its processes. */
+  /** Returns the ids of all processes of the server. */
   processes(): number[];
-  /** Bytes the database takes now. */
+  /** Returns the current size of the database in bytes. */
   size(): Promise<number>;
-  /** Runs a statement in it. */
+  /** Executes a statement in the database. */
   execute(sql: string): Promise<void>;
 }
 
-/** Starts it; it ends with the run. @throws Error when PostgreSQL is not installed */
+/** Starts the server, which ends with the run. @throws Error when PostgreSQL is not installed */
 export async function startOwnPostgresql(run: Run): Promise<Postgresql> {
   const program = pathOf('postgres');
   if (program === undefined) throw new Error('there is no postgres on the PATH');
   const dir = mkdtempSync(join(tmpdir(), 'service-router-postgresql-'));
   run.onEnd(() => rmSync(dir, { recursive: true, force: true }));
-  // The server runs as another user when this process is root's.
+  // The server runs as another user when this process runs as root.
   chmodSync(dir, 0o711);
   const { process: server, database } = await startPostgresql({ bin: dirname(program), dir });
   run.onEnd(() => server.stop());

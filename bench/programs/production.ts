@@ -1,5 +1,5 @@
-// The production set of docker-compose.yml as far as a request meets it: two engines on one database, Redis, two routers
-// and a load balancer for the workers. The clients of the bench alternate between the routers.
+// The parts of docker-compose.yml that a request passes: two engines on one database, Redis, two routers, and a load
+// balancer for the workers. The clients of the bench alternate between the routers.
 
 import { join } from 'node:path';
 import { clusterProperties, engineLogOptions, postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
@@ -14,19 +14,19 @@ import { startOwnPostgresql } from './postgresql.ts';
 import { type RunningProgram, startProgram } from './program.ts';
 import { moviePath, type BenchRouter, startIdentityProvider, startOwn, startRouterOf } from './stack.ts';
 
-/** Java's choice in a container with two processors and 1,536 MiB, of which the engine takes 65 %. */
+/** The JVM's own choice in a container with two processors and 1,536 MiB, of which the heap gets 65 %. */
 const engineJavaOptions = ['-Xmx998m', '-XX:+UseSerialGC', ...engineLogOptions];
 
 export interface Production {
-  /** One for each server of the engine. */
+  /** URLs of the servers of the engine. */
   readonly engineUrls: readonly string[];
   readonly routers: readonly BenchRouter[];
-  /** A token of a client that may read. */
+  /** Access token of a client that may read. */
   readonly token: string;
   readonly processes: Processes;
 }
 
-/** Starts it, and waits until a request has gone through everything at each router. */
+/** Starts the programs, and waits until each router has served a request. */
 export async function startProduction(run: Run, backEndUrl: string): Promise<Production> {
   const { urls: engineUrls, processes } = await startEngines(run);
   run.step('starting Redis, two routers and their workers');
@@ -65,7 +65,7 @@ async function startEngines(run: Run): Promise<{ urls: string[]; processes: Proc
   const properties = [postgresqlProperties, clusterProperties];
   const tuning = { properties, database: server.database, javaOptions: engineJavaOptions };
   const engines = [];
-  // One after the other: the first one makes the tables.
+  // One after the other, because the first engine creates the tables.
   for (const name of ['a', 'b']) {
     run.step(`starting engine ${name}`);
     const engine = await startEngine({ port: await findFreePort(), stateDir: join(run.stateDir, name), tuning });

@@ -15,25 +15,25 @@ export interface ProgramOptions {
   readonly entry: string;
   /** Added to the environment of this process, so that configuration keys can be set from outside. */
   readonly env: Readonly<Record<string, string>>;
-  /** Its log is appended to `<stateDir>/logs/<name>.log`. */
+  /** The log of the program is appended to `<stateDir>/logs/<name>.log`. */
   readonly stateDir: string;
   readonly name: string;
 }
 
-/** A program that works. */
+/** A running program. */
 export interface RunningProgram {
   readonly pid: number;
   /** The addresses that it reported when it was ready. */
   readonly ready: Readonly<Record<string, string>>;
-  /** Sends it a message and returns the next one it sends. */
+  /** Sends a message to the program and returns the next message from it. */
   ask(message: object): Promise<unknown>;
-  /** SIGTERM; resolves when it has ended. */
+  /** Sends SIGTERM; resolves when the program has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts it. It ends when this process does.
- * @throws Error that names its log when it ended before it was ready
+ * Starts the program, which ends when this process does.
+ * @throws Error that names the log when the program ends before it is ready
  */
 export async function startProgram({ entry, env, stateDir, name }: ProgramOptions): Promise<RunningProgram> {
   mkdirSync(join(stateDir, 'logs'), { recursive: true });
@@ -44,9 +44,9 @@ export async function startProgram({ entry, env, stateDir, name }: ProgramOption
     env: { ...nodeEnvironment, ...process.env, ...env },
     execArgv: [...nodeArguments, ...profiling(name)],
     stdio: ['ignore', log, log, 'ipc'],
-    // JSON has no NaN.
+    // JSON cannot represent NaN.
     serialization: 'advanced',
-    // Ctrl-C reaches only the bench, which ends its programs in order.
+    // Ctrl-C then reaches only the bench, which ends its programs in order.
     detached: true,
   });
   closeSync(log);
@@ -71,7 +71,7 @@ async function stop(child: ChildProcess, exited: Promise<unknown>): Promise<void
   await exited;
 }
 
-/** BENCH_CPU_PROFILE names a folder, to which every program writes a processor profile when it ends. */
+/** BENCH_CPU_PROFILE names a folder to which every program writes a CPU profile when it ends. */
 function profiling(name: string): string[] {
   const dir = process.env['BENCH_CPU_PROFILE'];
   return dir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${dir}`, `--cpu-prof-name=${name}.cpuprofile`];

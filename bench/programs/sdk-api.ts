@@ -1,4 +1,4 @@
-// What a user of Conductor would put in front of it: Express and the SDK, which starts the workflow and asks for its status.
+// The API that a user of Conductor would write: Express and the SDK, which starts the workflow and polls its status.
 
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

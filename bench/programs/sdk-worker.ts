@@ -1,4 +1,5 @@
-// What a user of Conductor would write: the product's own worker function under the SDK's defaults, straight at the engine.
+// The worker that a user of Conductor would write: the product's own worker function under the SDK's defaults,
+// connected directly to the engine.
 
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
 import { loadConfig } from '#lib/config/load.ts';
@@ -35,5 +36,5 @@ await runProgram('sdk-worker', async () => {
   };
 });
 
-/** The SDK's own word for {@link TaskOutcome}. */
+/** The SDK's own type for {@link TaskOutcome}. */
 type SdkOutcome = Extract<TaskOutcome, { status: 'IN_PROGRESS' }>;

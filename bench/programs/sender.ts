@@ -1,4 +1,4 @@
-// The sender of a load as a separate process, so that it can have its own core: receives plans, returns figures.
+// The sender of a load as a separate process, so that it can have its own core. It receives plans and returns figures.
 
 import { loadFiguresOf } from '../measure/load-figures.ts';
 import { type LoadOptions, runLoad } from '../measure/open-loop.ts';

@@ -12,7 +12,7 @@ export interface Sender {
   send(plan: Plan): Promise<LoadFigures>;
 }
 
-/** Starts it; it ends with the run. @param name of its log */
+/** Starts the sender, which ends with the run. @param name name of its log */
 export async function startSender(run: Run, name: string): Promise<Sender> {
   const entry = 'bench/programs/sender.ts';
   const sender = await startProgram({ name: `sender-${name}`, entry, env: {}, stateDir: run.stateDir });
@@ -25,7 +25,10 @@ export async function startSender(run: Run, name: string): Promise<Sender> {
   };
 }
 
-/** Prevents that delays of the sender are counted as delays of the router. */
+/**
+ * Raises the priority of the sender, so that its delays are not counted as delays of the router. Returns false when
+ * that is not permitted.
+ */
 function comesFirst(pid: number): boolean {
   try {
     setNiceness(pid, -10);

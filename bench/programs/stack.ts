@@ -1,4 +1,4 @@
-// The product as it runs in production: identity provider, router and workers, a process each.
+// The product as it runs in production: identity provider, router and workers, each in its own process.
 
 import type { Run } from '../run.ts';
 import { type RunningProgram, startProgram } from './program.ts';
@@ -7,24 +7,24 @@ export interface BenchRouter {
   readonly url: string;
   readonly operationsUrl: string;
   readonly pid: number;
-  /** An access token of one of the development clients; it outlives the run. */
+  /** Returns an access token of a development client, which outlives the run. */
   tokenOf(client: 'demo' | 'reader' | 'worker' | 'ops'): Promise<string>;
 }
 
-/** Longer than any run. */
+/** Lifetime of tokens, longer than any run. */
 const tokenSeconds = 86_400;
 
-/** The path every GET through the router has. */
+/** The path of every GET through the router. */
 export const moviePath = '/movies/Metropolis';
 
-/** An engine, as a router needs it. */
+/** The parts of an engine that a router needs. */
 export interface RouterEngine {
   readonly url: string;
-  /** Variables of a router in front of it. */
+  /** Environment variables of a router in front of this engine. */
   readonly routerEnv?: Readonly<Record<string, string>>;
 }
 
-/** Starts an identity provider and a router in front of an engine. @param env variables of the router */
+/** Starts an identity provider and a router in front of an engine. @param env environment variables of the router */
 export async function startRouter(
   run: Run,
   { url, routerEnv }: RouterEngine,
@@ -49,7 +49,7 @@ export async function startRouterOf(
     OAUTH_ISSUER: issuer,
     ROUTER_PORT: '0',
     OPS_PORT: '0',
-    // It counts all the same, and refuses nobody.
+    // The limit counts as usual but rejects no request.
     ROUTER_RATELIMITPERSECOND: '1000000',
     ...env,
   });
@@ -59,7 +59,7 @@ export async function startRouterOf(
 
 export interface BenchStack extends BenchRouter {
   readonly workers: RunningProgram;
-  /** A token of a client that may read. */
+  /** Access token of a client that may read. */
   readonly token: string;
 }
 
@@ -68,11 +68,11 @@ export interface StackOptions {
   backEndUrl: string;
   /** Environment variables of the workers, in addition to those of the movies route. */
   workersEnv?: Record<string, string>;
-  /** Variables of the router. */
+  /** Environment variables of the router. */
   routerEnv?: Record<string, string>;
 }
 
-/** Starts router and workers, and waits until a request has gone through everything. */
+/** Starts router and workers, and waits until a request has been served. */
 export async function startStack(run: Run, { engine, backEndUrl, workersEnv = {}, routerEnv }: StackOptions) {
   run.step('starting the router and its workers');
   const router = await startRouter(run, engine, routerEnv);
@@ -98,7 +98,7 @@ const entries = {
   'back-ends': 'dev/back-ends/main.ts',
 } as const;
 
-/** Starts one of the product's programs; it ends with the run. */
+/** Starts one of the product's programs, which ends with the run. */
 export async function startOwn(
   run: Run,
   name: keyof typeof entries,

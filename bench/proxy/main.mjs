@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import createGateway from 'express-gateway';
 
-// Its configuration names the port by this variable; 0 is any free one.
+// Its configuration takes the port from this variable; 0 is any free one.
 process.env.BENCH_PROXY_PORT = '0';
 
 const [server] = await createGateway()

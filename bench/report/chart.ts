@@ -1,4 +1,4 @@
-// The results as an SVG chart: latency and throughput over the load, both on logarithmic axes.
+// Draws the results as an SVG chart: latency and throughput over the load, both on logarithmic axes.
 
 import type { Figures } from '../measure/figures.ts';
 import type { Result } from '../measure/measure.ts';
@@ -16,16 +16,16 @@ const colours: Readonly<Record<string, string>> = {
 
 const size = { width: 1_000, height: 480 };
 const plot = { top: 64, bottom: 410, width: 340, labels: 84 };
-/** Lines of neighbouring targets are drawn this far apart, so that their marks do not hide each other. */
+/** Horizontal distance between the marks of neighbouring targets, in pixels, so that they do not hide each other. */
 const dodge = 5;
-/** Least distance between two labels. */
+/** Minimum distance between two labels, in pixels. */
 const labelHeight = 14;
 
 interface Panel {
   readonly title: string;
   readonly left: number;
   read(figures: Figures): number;
-  /** The far end of the thin line above a mark. */
+  /** Returns the value at the far end of the thin line above a mark. */
   readUpper?(figures: Figures): number;
 }
 

@@ -1,13 +1,16 @@
-// A logarithmic axis: where a value lies on it, and which values get a line.
+// A logarithmic axis: the position of a value, and the values that get a line.
 
 export interface LogScale {
-  /** Pixel of a value. */
+  /** Returns the pixel of a value. */
   at(value: number): number;
   /** Values with a line: 1, 2 and 5 of every power of ten. */
   readonly ticks: readonly number[];
 }
 
-/** Covers all values, from a tick to a tick. @param pixels where the least and the greatest lie */
+/**
+ * Returns an axis that covers all values and begins and ends at a tick.
+ * @param pixels positions of the first and last tick
+ */
 export function logScale(values: readonly number[], pixels: { least: number; greatest: number }): LogScale {
   const usable = values.filter((value) => value > 0 && Number.isFinite(value));
   const all = steps(Math.min(...usable), Math.max(...usable));
@@ -17,7 +20,7 @@ export function logScale(values: readonly number[], pixels: { least: number; gre
   return { at: (value) => pixels.least + Math.log10(value / low) * perDecade, ticks };
 }
 
-/** From the last step at or below `least` to the first at or above `greatest`. */
+/** Returns the steps from the last one at or below `least` to the first one at or above `greatest`. */
 function steps(least: number, greatest: number): number[] {
   const decades = Array.from({ length: 16 }, (_, index) => index - 6);
   const all = decades.flatMap((decade) => [1, 2, 5].map((step) => Number(`${step}e${decade}`)));

@@ -1,4 +1,4 @@
-// Where and on what a run was made: without it a number means nothing.
+// Describes when and on which machine a run was made; without that, its numbers mean nothing.
 
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
@@ -9,7 +9,7 @@ import { rootDir } from '../programs/program.ts';
 export interface Circumstances {
   /** ISO 8601. */
   readonly date: string;
-  /** Abbreviated, with `+` when the tree had changes. */
+  /** Abbreviated hash, with `+` when the working tree had changes. */
   readonly commit: string;
   readonly machine: {
     readonly cores: number;
@@ -18,19 +18,22 @@ export interface Circumstances {
     readonly system: string;
   };
   readonly node: string;
-  /** Its version and where it keeps its data. */
+  /** Version and store of the engine. */
   readonly engine: string;
-  /** Share of all cores that others used just before the run, 0 to 1. */
+  /** Share of all cores that other processes used just before the run, 0 to 1. */
   readonly busyBefore: number;
   readonly loadAverage: number;
-  /** The same while it lasted, in the middle of its measurements. */
+  /** Share of all cores that other processes used during the run, 0 to 1: the median of its measurements. */
   readonly busyDuring?: number;
 }
 
-/** Above this share the numbers are those of a busy machine. */
+/** Share above which the report warns of a busy machine. */
 const busyAbove = 0.1;
 
-/** Measures the load of the machine for a second; call it before anything is started. @param engine description of the engine */
+/**
+ * Measures the load of the machine for a second; call it before anything is started.
+ * @param engine description of the engine
+ */
 export async function lookAround(engine: string): Promise<Circumstances> {
   const busyBefore = await shareInUse();
   const processors = cpus();
@@ -50,7 +53,7 @@ export async function lookAround(engine: string): Promise<Circumstances> {
   };
 }
 
-/** One line for people. */
+/** Returns the circumstances as one line of text. */
 export function describeCircumstances(circumstances: Circumstances): string {
   const { date, commit, machine, node, engine, busyBefore, busyDuring = busyBefore } = circumstances;
   const { cores, processor, memoryGiB } = machine;

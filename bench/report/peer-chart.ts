@@ -1,4 +1,5 @@
-// The comparison with other systems as an SVG chart: a line for each system, with a dot on a logarithmic axis in each panel.
+// Draws the comparison with other systems as an SVG chart: a row per system, with a dot on a logarithmic axis in each
+// panel.
 
 import type { LoadResult, PeerResult } from '../peers/measure-peers.ts';
 import { type LogScale, logScale } from './log-scale.ts';
@@ -11,12 +12,12 @@ const rowHeight = 26;
 const top = 74;
 const panelWidth = 246;
 const panelGap = 10;
-/** Room for the value of the last dot. */
+/** Space for the value of the last dot, in pixels. */
 const valueWidth = 70;
 
 const legend = 'Filled dots: synchronised to disk (fsync) before the response. Logarithmic axes.';
 
-/** Grey and one strong colour; the browser picks the light or the dark set. */
+/** Grey and one strong colour; the browser selects the light or the dark colours. */
 const style = `<style>
 text { fill: #222; font: 13px sans-serif }
 .small { fill: #666; font-size: 11px }
@@ -46,7 +47,7 @@ interface Panel {
   readonly title: string;
   readonly load: number;
   read(result: LoadResult): number;
-  /** The far end of a line from the dot. */
+  /** Returns the value at the far end of the line from a dot. */
   readUpper?(result: LoadResult): number;
 }
 
@@ -111,7 +112,7 @@ function drawPanel(panel: Panel, results: readonly PeerResult[], { left, bottom 
   ].join('\n');
 }
 
-/** Other ticks would stand too close for their labels. */
+/** Returns true for a power of ten. Labels of other ticks would be too close to each other. */
 function isDecade(tick: number): boolean {
   return Number.isInteger(Math.log10(tick));
 }
@@ -127,7 +128,7 @@ interface Row extends Pick<PeerResult, 'isRouter' | 'isSynced'> {
   readonly y: number;
 }
 
-/** A dot, a line to the upper value, and the values beside them. */
+/** Returns a dot, a line to the upper value, and the values beside them. */
 function drawRow(panel: Panel, load: LoadResult, { x, y, isRouter, isSynced }: Row): string {
   const value = panel.read(load);
   if (!(value > 0)) return '';

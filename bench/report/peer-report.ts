@@ -1,10 +1,11 @@
-// The comparison with other systems as Markdown: a table of the figures, one of what ran, and how it was measured.
+// Formats the comparison with other systems as Markdown: the method, a table of the figures, and a table of the
+// set-ups.
 
 import type { LoadResult, PeerResult } from '../peers/measure-peers.ts';
 import { markdownTable, readable } from './tables.ts';
 
 export interface PeerReport {
-  /** When, where and on what; one line. */
+  /** When, where and on what the run was made, in one line. */
   readonly caption: string;
   /** `YYYY-MM-DD`. */
   readonly date: string;
@@ -15,7 +16,7 @@ export interface PeerReport {
   readonly results: readonly PeerResult[];
 }
 
-/** The whole report. */
+/** Returns the whole report. */
 export function peerReport({ caption, date, command, chart, results }: PeerReport): string {
   return [
     `# Durable execution over HTTP, ${date}`,
@@ -44,7 +45,7 @@ export function peerReport({ caption, date, command, chart, results }: PeerRepor
     .concat('\n');
 }
 
-/** One line a system. */
+/** Returns the table of figures, with one row per system. */
 export function figuresTable(results: readonly PeerResult[]): string {
   const loads = loadsOf(results);
   const busy = busyLoadOf(results);
@@ -58,7 +59,10 @@ export function figuresTable(results: readonly PeerResult[]): string {
   return markdownTable([[...header, 'processor ms', 'memory MiB', 'calls', 'failed'], ...rows]);
 }
 
-/** The first failed request of each system and every repetition that broke off, in a list; empty when nothing failed. */
+/**
+ * Returns a list of the first failed request of each system and of every repetition that broke off; empty when nothing
+ * failed.
+ */
 export function failureList(results: readonly PeerResult[]): string {
   const failed = results.flatMap(({ title, loads, brokenOff = [] }) => {
     const [first] = loads.flatMap(({ inFlight, figures }) =>
@@ -72,18 +76,18 @@ export function failureList(results: readonly PeerResult[]): string {
   return failed.length === 0 ? '' : ['First failure of each system:', '', ...failed].join('\n');
 }
 
-/** What ran, and with which settings. */
+/** Returns the table of the programs and their settings. */
 export function setupTable(results: readonly PeerResult[]): string {
   return markdownTable([['system', 'programs and settings'], ...results.map(({ title, setup }) => [title, setup])]);
 }
 
-/** The load at which processor time and memory are shown: 32, or the greatest when 32 was not measured. */
+/** Returns the load at which CPU time and memory are shown: 32, or the greatest when 32 was not measured. */
 export function busyLoadOf(results: readonly PeerResult[]): number {
   const loads = loadsOf(results);
   return loads.includes(32) ? 32 : (loads.at(-1) ?? 0);
 }
 
-/** Every measured load, ascending. */
+/** Returns all measured loads in ascending order. */
 export function loadsOf(results: readonly PeerResult[]): number[] {
   const loads = results.flatMap((result) => result.loads.map(({ inFlight }) => inFlight));
   return [...new Set(loads)].sort((a, b) => a - b);
@@ -105,7 +109,7 @@ function lastCells(busy: LoadResult | undefined, measured: readonly LoadResult[]
   ];
 }
 
-/** The first line of a message that may be a page long. */
+/** Returns the first line of a message that may be a page long. */
 function firstLine(text: string): string {
   const [line = ''] = text.split('\n');
   return line.replaceAll('|', ' ').slice(0, 100);

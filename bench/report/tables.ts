@@ -1,9 +1,10 @@
-// The results as text: a table, what bounds them, and how the router compares.
+// Formats the results as text: a table of figures, one of CPU time, and a comparison of the router with the other
+// targets.
 
 import type { Figures } from '../measure/figures.ts';
 import type { Result } from '../measure/measure.ts';
 
-/** One line a target, grouped by load. */
+/** Returns the table of figures, with one row per target, grouped by load. */
 export function resultTable(results: readonly Result[]): string {
   const counts = ['engine calls', 'back-end calls', 'failures'];
   const header = ['in flight', 'target', 'p50 ms', 'p90 ms', 'p99 ms', 'requests/s', ...counts, ''];
@@ -20,10 +21,10 @@ export function resultTable(results: readonly Result[]): string {
   return markdownTable([header, ...rows]);
 }
 
-/** Processor time for each request, by process: what a load is bound by is found here. */
+/** Returns the table of CPU time per request by process, which shows the bottleneck of a load. */
 export function processorTable(results: readonly Result[]): string {
   const names = [...new Set(results.flatMap(({ figures }) => Object.keys(figures.processorMs)))];
-  if (names.length === 0) return 'Processor time: not to be had on this system.';
+  if (names.length === 0) return 'Processor time: not available on this system.';
   const header = ['in flight', 'target', ...names.map((name) => `${name} ms`)];
   const rows = results.map(({ inFlight, target, figures }) => [
     String(inFlight),
@@ -33,7 +34,7 @@ export function processorTable(results: readonly Result[]): string {
   return `Processor time for each request:\n\n${markdownTable([header, ...rows])}`;
 }
 
-/** Compares the router with every other target at the same load. */
+/** The router compared with another target at the same load. */
 export interface Ratio {
   readonly inFlight: number;
   readonly to: string;
@@ -52,7 +53,7 @@ export function routerRatios(results: readonly Result[]): Ratio[] {
     });
 }
 
-/** One line a comparison. */
+/** Returns the table of ratios, with one row per comparison. */
 export function ratioTable(ratios: readonly Ratio[]): string {
   const header = ['in flight', 'router / …', 'p50', 'p99', 'requests/s'];
   const rows = ratios.map(({ inFlight, to, p50, p99, requestsPerSecond }) => [
@@ -71,18 +72,21 @@ function divide(ours: Figures, theirs: Figures) {
   };
 }
 
-/** The beginning of a message that may be a page. */
+/** Returns the beginning of a message that may be a page long. */
 function oneLine(text: string): string {
   return text.replace(/[\s|]+/g, ' ').slice(0, 100);
 }
 
-/** Three digits, however large. */
+/** Returns the value with three significant digits, or as an integer from 100 on; `-` for NaN. */
 export function readable(value: number): string {
   if (Number.isNaN(value)) return '-';
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
 
-/** A Markdown table that is readable as it is; the first row is its head, columns of numbers are aligned to the right. */
+/**
+ * Returns a Markdown table that is readable as plain text; the first row is its head, and columns of numbers are
+ * aligned to the right.
+ */
 export function markdownTable(rows: readonly (readonly string[])[]): string {
   const columns = (rows[0] ?? []).map((_, index) => rows.map((row) => row[index] ?? ''));
   const isNumeric = columns.map(([, ...cells]) => cells.every((cell) => /^(-|[0-9.]+)?$/.test(cell)));

@@ -1,13 +1,13 @@
-// Puts what a bench found into bench/results/.
+// Writes the results of a bench into bench/results/.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { rootDir } from '../programs/program.ts';
 
-/** Where results are kept. */
+/** Folder of the results. */
 export const resultsFolder = join(rootDir, 'bench/results');
 
-/** Writes one file and returns its path from the root. */
+/** Writes a file and returns its path relative to the root. */
 export function writeResults(fileName: string, content: string, folder = resultsFolder): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, fileName);
@@ -15,7 +15,7 @@ export function writeResults(fileName: string, content: string, folder = results
   return relative(rootDir, path);
 }
 
-/** The same with a value as JSON, fractions cut to what they can mean. */
+/** Writes a value as JSON, with fractions rounded to a meaningful precision, and returns the path of the file. */
 export function writeJson(fileName: string, value: unknown, folder = resultsFolder): string {
   const short = (_key: string, item: unknown) =>
     typeof item === 'number' && !Number.isInteger(item) ? Number(item.toPrecision(5)) : item;

@@ -17,17 +17,17 @@ const inbound = createInbound({
   body: Buffer.alloc(0),
 });
 
-/** The start of an execution. */
+/** Returns the request that starts an execution. */
 export function startRequest({ workflow }: BenchWorkflow) {
   return { name: workflow, version: 1, correlationId: inbound.requestId, input: { inbound } };
 }
 
-/** Body of `POST /api/workflow`. */
+/** Returns the body of `POST /api/workflow`. */
 export function startBody(definition: BenchWorkflow): string {
   return JSON.stringify(startRequest(definition));
 }
 
-/** Output of the task, as the product's worker writes it. */
+/** Output of the task, in the format of the product's worker. */
 export const taskOutput = {
   outbound: createOutbound({
     status: 200,
@@ -42,13 +42,13 @@ export interface Ended {
   readonly output?: { readonly outbound?: { readonly statusCodeValue?: number } };
 }
 
-/** @throws Error when the execution did not bring the back end's response */
+/** @throws Error when the output of the execution is not the back end's response */
 export function expectResponse({ status, output }: Ended): void {
   const code = output?.outbound?.statusCodeValue;
   if (status !== 'COMPLETED' || code !== 200) throw new Error(`the execution is ${status} with the response ${code}`);
 }
 
-/** Path of the status call with the output. */
+/** Returns the path of the status call that includes the output. */
 export function statusPath(executionId: string): string {
   return `/api/workflow/${executionId}/status?includeOutput=true`;
 }

@@ -1,4 +1,4 @@
-// The engine's four calls from this process: start, poll, update, status, without pauses.
+// A target that makes the engine's four calls from this process: start, poll, update, status, without pauses.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { floorWorkflow } from '../programs/definitions.ts';
@@ -17,14 +17,16 @@ export function createFloor(engine: HttpClient): Target {
     usesEngine: true,
     async request() {
       await engine.text(start);
-      // With several in flight the task may be that of another start: it is four calls each all the same.
+      // With several requests in flight, the task may belong to another request; each request still makes four calls.
       const executionId = await completeOne(engine);
       expectResponse(await engine.json<Ended>({ path: statusPath(executionId) }));
     },
   };
 }
 
-/** Takes a task and completes it. There is one for each start, so an empty poll is repeated. Returns its execution. */
+/**
+ * Takes a task, completes it and returns its execution id. Each start schedules a task, so an empty poll is repeated.
+ */
 async function completeOne(engine: HttpClient): Promise<string> {
   for (;;) {
     const [task] = await engine.json<Task[]>(poll);

@@ -1,10 +1,10 @@
-// A target that is one GET: through everything, or to the back end alone.
+// A target that sends one GET: through the whole stack, or directly to the back end.
 
 import type { HttpClient } from './http-client.ts';
 import type { Target } from './target.ts';
 
 export interface GetOptions extends Pick<Target, 'name' | 'text' | 'usesEngine'> {
-  /** Of the origin, which runs already; of several, each gets the next request. */
+  /** Client of a running origin; several clients are used round-robin. */
   readonly client: HttpClient | readonly HttpClient[];
   readonly path: string;
   /** Sent as a bearer token. */

@@ -1,4 +1,4 @@
-// The measuring side's HTTP: keep-alive connections, one for each client of the loop.
+// The HTTP client of the bench: keep-alive connections, one for each client of the loop.
 
 import { Pool } from 'undici';
 
@@ -19,7 +19,7 @@ export class HttpClient {
     this.#pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: 120_000, bodyTimeout: 120_000 });
   }
 
-  /** The body of a 2xx response. @throws Error for any other */
+  /** Returns the body of a 2xx response. @throws Error for any other status */
   async text({ method = 'GET', path, headers, body }: Call): Promise<string> {
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     const response = await this.#pool.request({ method, path, headers: { ...type, ...headers }, body: body ?? null });
@@ -28,17 +28,17 @@ export class HttpClient {
     return text;
   }
 
-  /** The same, parsed. */
+  /** Returns the body of a 2xx response as parsed JSON. @throws Error for any other status */
   async json<T>(call: Call): Promise<T> {
     return JSON.parse(await this.text(call)) as T;
   }
 
-  /** Lets calls in flight end. */
+  /** Closes the connections when the calls in flight have ended. */
   async close(): Promise<void> {
     await this.#pool.close();
   }
 
-  /** Breaks them off. */
+  /** Closes the connections at once and breaks off calls in flight. */
   async destroy(): Promise<void> {
     await this.#pool.destroy();
   }

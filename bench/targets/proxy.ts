@@ -1,4 +1,4 @@
-// One hop through stock Express Gateway to the back end: what a gateway without workflows adds.
+// A target of one hop through stock Express Gateway to the back end: the cost of a gateway without workflows.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -12,9 +12,10 @@ import type { Target } from './target.ts';
 const folder = join(rootDir, 'bench/proxy');
 
 /**
- * Sees to it that stock Express Gateway is there, in a folder of its own: the product's tree has its dead parts replaced.
- * @param install fetches it when it is not (some 720 packages)
- * @returns false, having said so, when it is not there
+ * Ensures that stock Express Gateway is installed in a separate folder: the product's own copy has unused parts
+ * replaced.
+ * @param install true to install it when it is missing (about 720 packages)
+ * @returns false, after printing a line, when it is not installed
  * @throws Error when npm fails
  */
 export function ensureProxy({ say, step }: Pick<Run, 'say' | 'step'>, install: boolean): boolean {
@@ -33,7 +34,7 @@ export function ensureProxy({ say, step }: Pick<Run, 'say' | 'step'>, install: b
 export interface ProxyOptions {
   readonly backEndUrl: string;
   readonly stateDir: string;
-  /** At least as many as there are requests in flight. */
+  /** Number of connections, at least the number of requests in flight. */
   readonly connections: number;
 }
 

@@ -1,4 +1,4 @@
-// The two usual ways round the router, served by the same worker with the SDK's defaults: a status loop, and the
+// The two usual alternatives to the router, both with the same worker with the SDK's defaults: a status loop, and the
 // engine's synchronous endpoint.
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,7 +20,7 @@ export const statusPauseMs = 20;
 const start = { method: 'POST', path: '/api/workflow', body: startBody(sdkWorkflow) } as const;
 const execute = { method: 'POST', path: `/api/workflow/execute/${sdkWorkflow.workflow}/1`, body: start.body } as const;
 
-/** Start, then the status every 20 ms. */
+/** Returns the target that starts an execution and reads its status every 20 ms. */
 export function createSdkDefault(options: SdkTargetOptions): Target {
   const described = { name: 'sdk-default', text: `SDK defaults at the engine, status every ${statusPauseMs} ms` };
   return createSdkTarget(described, options, async ({ engine }) => {
@@ -34,7 +34,7 @@ export function createSdkDefault(options: SdkTargetOptions): Target {
   });
 }
 
-/** `POST /api/workflow/execute/{name}/{version}`, with its default wait. */
+/** Returns the target that calls `POST /api/workflow/execute/{name}/{version}` with its default wait. */
 export function createExecute(options: SdkTargetOptions): Target {
   const described = { name: 'execute', text: "the engine's synchronous endpoint" };
   return createSdkTarget(described, options, async ({ engine }) => {
@@ -42,7 +42,7 @@ export function createExecute(options: SdkTargetOptions): Target {
   });
 }
 
-/** The worker polls ten times a second even when it is idle: it runs only while its target is measured. */
+/** The worker polls ten times a second even when it is idle, so it runs only while its target is measured. */
 function createSdkTarget(
   described: Pick<Target, 'name' | 'text'>,
   options: SdkTargetOptions,

@@ -4,15 +4,15 @@ export interface Target {
   readonly name: string;
   /** Short description. */
   readonly text: string;
-  /** True when its requests reach the engine. */
+  /** True when the requests of the target reach the engine. */
   readonly usesEngine: boolean;
-  /** Starts what only this target needs, so that nothing of it disturbs the others. */
+  /** Starts the programs that only this target needs, so that they do not disturb other targets. */
   start?(): Promise<void>;
   /** Sends one request. @throws Error that describes an unexpected response */
   request(): Promise<unknown>;
-  /** The process that `start` started, when there is one: its processor time is the target's own. */
+  /** Id of the process that `start` started, if any; its CPU time is attributed to the target. */
   pid?(): number | undefined;
-  /** Ends what `start` started; `start` may be called again. */
+  /** Ends what `start` started; `start` may then be called again. */
   stop?(): Promise<void>;
 }
 

@@ -1,4 +1,5 @@
-// The router's two calls for a read: the start, and the result by reference name. There is no poll and no status read.
+// A target that makes the router's two calls for a read: the start, and the result by reference name, without poll or
+// status read.
 
 import { floorWorkflow } from '../programs/definitions.ts';
 import { startBody, taskOutput } from './execution.ts';

@@ -1,4 +1,4 @@
-// One Express process in front of the back end: what a response costs when nothing is stored.
+// One Express process in front of the back end: the cost of a response when nothing is stored.
 
 import express from 'express';
 import { fetchMovie, reportReady, serveHttp } from './program.mjs';

@@ -1,4 +1,4 @@
-// The parts that the programs of all systems share: the step's call to the back end, an HTTP server, and the end.
+// The parts that the programs of all systems share: the step's call to the back end, an HTTP server, and the shutdown.
 
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
@@ -20,7 +20,7 @@ export async function serveHttp(handler) {
   return `http://127.0.0.1:${server.address().port}`;
 }
 
-/** Tells the bench that the program works. It ends with the bench, or when the bench asks for it. */
+/** Tells the bench that the program is ready. The program ends with the bench, or when the bench asks it to. */
 export function reportReady(ready) {
   process.send({ type: 'ready', ready });
   process.on('SIGTERM', () => process.exit(0));
