@@ -18,6 +18,7 @@ import { insertPerson } from '../../dev/back-ends/person-store.ts';
 import { openStore, type Store } from '../../dev/back-ends/store.ts';
 import { type CliResult, runCli } from '../cli/run-cli.ts';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
+import { requires } from '../run/requirements.ts';
 import { call, callerFor } from '../stack/client.ts';
 import { newCccid } from '../stack/new-cccid.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -66,35 +67,40 @@ async function tellMdm(): Promise<void> {
   database.close();
 }
 
-it('serves a college after add-college, apply, a reload and its workers, and shares with it', async () => {
-  const demo = await callerFor(stack.url);
-  const persons = `/adaptor/${mis}/mock/colleges/${mis}/persons/${person.sisPersonId}`;
-  expect((await demo(persons)).status).toBe(404);
+// Most of its time is the wait for the engine to refresh its event handlers.
+it(
+  'serves a college after add-college, apply, a reload and its workers, and shares with it',
+  { ...requires('full'), timeout: 180_000 },
+  async () => {
+    const demo = await callerFor(stack.url);
+    const persons = `/adaptor/${mis}/mock/colleges/${mis}/persons/${person.sisPersonId}`;
+    expect((await demo(persons)).status).toBe(404);
 
-  const url = `http://127.0.0.1:${(adaptor.address() as AddressInfo).port}`;
-  expect(await cli('add-college', mis, '--url', url)).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(await cli('check')).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(await cli('apply', '--yes', '--only', `mdm-share-${mis}`, '--engine', engineUrl)).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringContaining('1 change made'),
-  });
-  stack.router.process.kill('SIGHUP');
-  await stack.addWorkers({ WORKERS_DOMAIN: mis });
+    const url = `http://127.0.0.1:${(adaptor.address() as AddressInfo).port}`;
+    expect(await cli('add-college', mis, '--url', url)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await cli('check')).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await cli('apply', '--yes', '--only', `mdm-share-${mis}`, '--engine', engineUrl)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('1 change made'),
+    });
+    stack.router.process.kill('SIGHUP');
+    await stack.addWorkers({ WORKERS_DOMAIN: mis });
 
-  const found = await pollUntil('the new college to respond', async () => {
-    const response = await demo(persons);
-    return response.status === 200 && response;
-  });
-  expect(found.json()).toMatchObject({ sisPersonId: person.sisPersonId, cccid: null });
+    const found = await pollUntil('the new college to respond', async () => {
+      const response = await demo(persons);
+      return response.status === 200 && response;
+    });
+    expect(found.json()).toMatchObject({ sisPersonId: person.sisPersonId, cccid: null });
 
-  await tellMdm();
-  const cccid = newCccid();
-  const patched = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
-    method: 'PATCH',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ cccid }),
-  });
-  expect(patched.status).toBe(200);
-  // The engine refreshes its event handlers once a minute.
-  await pollUntil('the PATCH to reach the new college', () => recordThere(cccid), { timeoutMs: 100_000 });
-}, 180_000);
+    await tellMdm();
+    const cccid = newCccid();
+    const patched = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ cccid }),
+    });
+    expect(patched.status).toBe(200);
+    // The engine refreshes its event handlers once a minute.
+    await pollUntil('the PATCH to reach the new college', () => recordThere(cccid), { timeoutMs: 100_000 });
+  },
+);

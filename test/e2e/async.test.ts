@@ -330,7 +330,7 @@ describe('DELETE /executions/{id}', () => {
     const workers = [worker, await handWorker(String(second.ready['url']), 'college-adaptor_intake', domain)];
     const random = randomOfRun();
     const statuses: number[] = [];
-    for (let n = 0; n < byDepth(12, 80); n++) {
+    for (let n = 0; n < byDepth(6, 80); n++) {
       const { id, links } = await startLater();
       const taker = workers[n % 2] as HandWorker;
       const take = async () => {

@@ -329,7 +329,7 @@ describe('keys', () => {
   it('a storm of tokens with unknown keys → no storm of fetches, and honest tokens pass in between', async () => {
     const before = keyFetches();
     const startedAt = performance.now();
-    for (let wave = 0; wave < byDepth(5, 20); wave++) {
+    for (let wave = 0; wave < byDepth(2, 20); wave++) {
       const storm = Array.from({ length: 100 }, (_, n) => usable(withHeader({ kid: `made-up-${wave}-${n}` })));
       expect(await usable(token())).toBe(200);
       expect(new Set(await Promise.all(storm))).toEqual(new Set([401]));

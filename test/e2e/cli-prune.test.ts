@@ -223,7 +223,7 @@ const prunes = (kind: EngineKind) => {
   });
 
   it('killed with SIGKILL in the middle: the next run deletes the rest, and only ended ones', async () => {
-    await movies(byDepth(60, 120));
+    await movies(byDepth(30, 120));
     const events = await database.countEvents(Date.now() + 1_000);
     await patch('0318204');
     await patch('nobody');

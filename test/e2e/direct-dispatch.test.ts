@@ -97,7 +97,7 @@ describe('two routers with Redis', requires('redis'), () => {
   }, 60_000);
 
   it('with writes between them: no write is done twice, and at most one read in a hundred', async () => {
-    const writes = byDepth(60, 300);
+    const writes = byDepth(40, 300);
     const write = async (n: number) => {
       const answer = await callers[n % 2]!(`/adaptor/001/write-${n}`, { method: 'POST', body: 'x' });
       expect(answer.status).toBe(200);

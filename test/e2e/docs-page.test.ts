@@ -14,7 +14,7 @@ import { startBrowser } from '../stack/browser.ts';
 /** SCREENSHOTS_DIR names a directory for screenshots. */
 const pictures = process.env['SCREENSHOTS_DIR'];
 
-describe('/docs in a browser', requires('chromium'), () => {
+describe('/docs in a browser', requires('full', 'chromium'), () => {
   let stack: Stack;
   let browser: Browser;
   let page: Page;

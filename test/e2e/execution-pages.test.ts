@@ -248,7 +248,7 @@ describe('access', () => {
   });
 });
 
-describe('in a browser', requires('chromium'), () => {
+describe('in a browser', requires('full', 'chromium'), () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await startBrowser();

@@ -392,7 +392,7 @@ describe('required by the gateway configuration', () => {
   });
 });
 
-const pairCount = byDepth(40, 500);
+const pairCount = byDepth(12, 500);
 
 /**
  * Sends pairs of the same request with the same key, all pairs at once; every key starts one execution. On a busy

@@ -328,7 +328,7 @@ describe('clients that leave at random', () => {
     const ids = new Set<string>();
     const startedAt = Date.now();
     const outcomes = await Promise.all(
-      Array.from({ length: byDepth(60, 200) }, async (_, n) => {
+      Array.from({ length: byDepth(30, 200) }, async (_, n) => {
         await pause(random.between(0, 1_500));
         const leave = new AbortController();
         const timer = n % 2 === 0 ? undefined : setTimeout(() => leave.abort(), random.between(0, 120));

@@ -89,7 +89,7 @@ describe('the page without a browser', () => {
   });
 });
 
-describe('in a browser', requires('chromium'), () => {
+describe('in a browser', requires('full', 'chromium'), () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await startBrowser();
