@@ -9,7 +9,8 @@ import { cases } from './cases/index.ts';
 import { type FaultEngine, startFaultEngine } from './engine.ts';
 import { type Options, parseOptions, usage } from './options.ts';
 import { describeFindings, writeReport } from './report.ts';
-import { hasHeld, productCode, Results, topologyOf } from './results.ts';
+import { productCode } from './product-code.ts';
+import { hasHeld, Results, topologyOf } from './results.ts';
 import { runCase } from './run-case.ts';
 
 const results = new Results();

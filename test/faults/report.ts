@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { invariants } from './violation.ts';
 import { quantilesOf, type Recovery } from './figures.ts';
-import { type Findings, hasHeld, productCode, Results, topologyName } from './results.ts';
+import { productCode } from './product-code.ts';
+import { type Findings, hasHeld, Results, topologyName } from './results.ts';
 
 const page = fileURLToPath(new URL('../../docs/explanation/reliability.md', import.meta.url));
 const marks = ['<!-- results: npm run faults -- --report -->', '<!-- end of results -->'] as const;

@@ -1,8 +1,6 @@
 // Stores the results of runs as files: one for each case and topology, and the histories of runs in which something was
 // wrong.
 
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,7 +34,7 @@ export interface Findings {
   readonly case: string;
   readonly topology: Topology;
   readonly circumstances: Circumstances;
-  /** Identifies the product's code (see {@link productCode}). */
+  /** Identifies the product's code (see product-code.ts). */
   readonly product: string;
   readonly seed: number;
   readonly slack: number;
@@ -73,25 +71,7 @@ export interface Findings {
 export const hasHeld = ({ violations, complaints, brokeOff }: Findings) =>
   violations === 0 && complaints.length === 0 && brokeOff === undefined;
 
-const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 const resultsDir = fileURLToPath(new URL('results/', import.meta.url));
-
-/** Paths of the code that runs in production: changes elsewhere, such as in tests or pages, leave results valid. */
-const productPaths = [
-  ...['lib', 'gateway', 'plugins', 'workers', 'jobs', 'workflows', 'event-handlers', 'config'],
-  ...['gateway.config.yml', 'package-lock.json'],
-];
-
-/**
- * Returns twelve hexadecimal digits that identify the product's committed code, with `+` when there are uncommitted
- * changes.
- */
-export function productCode(): string {
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: rootDir, encoding: 'utf8' });
-  const tree = git('ls-tree', 'HEAD', '--', ...productPaths);
-  const isChanged = git('status', '--porcelain', '--', ...productPaths) !== '';
-  return `${createHash('sha256').update(tree).digest('hex').slice(0, 12)}${isChanged ? '+' : ''}`;
-}
 
 /** Returns a name such as `postgresql`, `postgresql-2x2` (engines, routers) or `redis-always` (appendfsync). */
 export function topologyName({ store, engines, routers, appendfsync }: Topology): string {

@@ -17,7 +17,8 @@ import {
 import type { Levels } from './levels.ts';
 import { lightLoad } from './load.ts';
 import { scaleResponseTimeouts } from './response-timeouts.ts';
-import { type Findings, hasHeld, productCode, topologyOf } from './results.ts';
+import { productCode } from './product-code.ts';
+import { type Findings, hasHeld, topologyOf } from './results.ts';
 import { startWorld } from './start-world.ts';
 import { lossesOf, lostAlthoughSynced } from './store-losses.ts';
 import type { World } from './world.ts';
