@@ -52,7 +52,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
     addConfirmationOptions(addEngineOption(command))
       .option(
         '--older-than <duration>',
-        'only executions that ended longer ago than this, such as 7d or 12h (default: as configured)',
+        'only executions that ended longer ago than this, such as 7d or 36h (default: as configured)',
       )
       .option(
         '--state <states>',

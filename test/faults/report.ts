@@ -30,9 +30,9 @@ export function reportOf(results: readonly (readonly Findings[])[]): string {
   const heading = `Product code \`${product}\` (commit ${commits}), on ${machines}.`;
   const count = (of: (run: Findings) => number) => sum(runs, of).toLocaleString('en');
   const totals =
-    `Together: ${count(({ tries }) => tries)} tries, ${count(({ kills }) => kills)} processes killed, ` +
+    `Total: ${count(({ tries }) => tries)} tries, ${count(({ kills }) => kills)} processes killed, ` +
     `${count(({ requests }) => requests)} requests, ${count(({ violations }) => violations)} violations, ` +
-    `${count((run) => (hasHeld(run) ? 0 : 1))} of ${runs.length} runs with something wrong.`;
+    `something was wrong in ${count((run) => (hasHeld(run) ? 0 : 1))} of ${runs.length} runs.`;
   const parts = [heading, tableOf(caseHead, results.map(caseRow)), totals, remarksOf(runs), recoveryTable(results)];
   return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -107,7 +107,7 @@ describe('the tables', () => {
     const wrong = findings({ violations: 2, complaints: ['late'], ...more });
     const text = reportOf([[wrong]]);
     expect(text).toContain('| 2 violations; late; broke off: timed out |');
-    expect(text).toContain('1 of 1 runs with something wrong');
+    expect(text).toContain('something was wrong in 1 of 1 runs');
     expect(text).toContain('| engine | 1 | never | never |');
     expect(text).toContain(
       '\n- `engine-killed` on sqlite: I6: movies took 2100 ms\n- `engine-killed` on sqlite: came to rest\n',
