@@ -1,4 +1,4 @@
-// npm run bench:soak: how memory of router and workers, and the engine's database, grow with many requests.
+// npm run bench:soak: measures how the memory of the router and the workers, and the engine's database, grow over many requests.
 
 import { parseArgs } from 'node:util';
 import { runClosedLoop } from './measure/closed-loop.ts';

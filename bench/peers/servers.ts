@@ -1,4 +1,4 @@
-// Runs the programs of the systems as processes of the run: third-party servers, and programs in bench/peers/programs/.
+// Starts the systems under comparison as child processes: third-party servers, and the programs in bench/peers/programs/.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -52,7 +52,10 @@ export const addRoute: CommandDefinition<AddRouteOptions> = {
       )
       .option('--write-scope <scope>', 'scope of the access token for every method but GET (default: none)')
       .option('--mis-codes <parameter>', 'path parameter that is a MIS code, for the per-client limits (default: none)')
-      .option('--summary <text>', 'one line for readers of the OpenAPI document (default: names the back end)'),
+      .option(
+        '--summary <text>',
+        'one line for readers of the OpenAPI document (default: a line that names the back end)',
+      ),
   run: runAddRoute,
 };
 

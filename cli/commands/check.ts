@@ -27,7 +27,7 @@ export interface CheckOptions {
 /** The command `check`: finds problems in a checkout, without an engine. */
 export const check: CommandDefinition<CheckOptions> = {
   name: 'check',
-  description: 'Validate configuration, gateway.config.yml, definitions and timeouts, without an engine.',
+  description: 'Validate configuration, gateway.config.yml, definitions and timeouts. Needs no engine.',
   exitCodes: { 0: 'nothing is wrong', 1: 'something is wrong; every problem is listed on stderr' },
   examples: [
     { command: 'check', does: 'run it before every commit and every deployment' },

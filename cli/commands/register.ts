@@ -16,7 +16,7 @@ export const registerCommand: CommandDefinition<RegisterOptions> = {
   description: 'The same as `apply --yes`, for start scripts. It can be run again at any time.',
   exitCodes: {
     0: 'the definitions of the engine match the files',
-    1: 'error: a definition is not valid, or the engine is unreachable or rejected one',
+    1: 'error: a definition is not valid, the engine is unreachable, or it rejected a definition',
     2: 'nothing was written: a published workflow version differs and --force was not given, or --dry-run found differences',
   },
   examples: [

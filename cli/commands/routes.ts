@@ -22,7 +22,7 @@ export interface RoutesOptions {
 export const routes: CommandDefinition<RoutesOptions> = {
   name: 'routes',
   description:
-    'Show the route table: each public path with its scope, workflow, wait, task types, bulkhead and limits, without an engine.',
+    'Show the route table: each public path with its scope, workflow, wait, task types, bulkhead and limits. Needs no engine.',
   exitCodes: {
     0: 'the route table was printed',
     1: 'error: configuration, gateway.config.yml or a definition file is not valid',

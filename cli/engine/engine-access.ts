@@ -31,7 +31,7 @@ export interface EngineAccessOptions extends FolderOptions {
 export function addEngineOption(command: Command): Command {
   return addDirOption(command).option(
     '--engine <url>',
-    "the engine's base URL, several comma-separated (default: conductor.url, or the running stack)",
+    'base URL of the engine, or several, separated by commas (default: conductor.url, or the running stack)',
   );
 }
 

@@ -106,7 +106,8 @@ function refuseOtherMis(request: Request, mis: string): void {
   throw new BackEndError('400 mis-mismatch', `the query parameter mis must be the college of the path, ${mis}`);
 }
 
-/** Returns a predicate for a query parameter: any of its values matches, and everything matches without a value. */
+/** Returns a predicate for a query parameter: it accepts each of the parameter's values, or
+ * every value when the parameter has none. */
 function filterOf(request: Request, name: string): (value: string) => boolean {
   const accepted = valuesOf(request, name);
   return (value) => accepted.length === 0 || accepted.includes(value);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const variableOf = (key) => key.replaceAll('.', '_').toUpperCase();
 
-/** Every port of `npm start` with the configuration's default. The port is not used when the key `unless` is set. */
+/** Every port of `npm start` with the configuration's default. The port is not used when the configuration key named by `unless` is set. */
 export const stackPorts = [
   { key: 'router.port', port: 8080, use: 'router' },
   { key: 'ops.port', port: 8081, use: 'operations' },

@@ -55,7 +55,7 @@ async function checkWorkersClient({ grant, accessTokens }: OAuth2, config: Confi
   }
 }
 
-/** Returns the reason with what the token says, for the settings that usually differ between providers. */
+/** Returns the reason. For settings that usually differ between providers, it includes the token's value and the setting. */
 function explain({ reason }: InvalidTokenError, token: string, config: Config): string {
   const [header, claims] = token.split('.', 2).map((part) => readJsonObject(Buffer.from(part, 'base64url')) ?? {});
   const text = (value: unknown) => JSON.stringify(value ?? null);
@@ -64,6 +64,6 @@ function explain({ reason }: InvalidTokenError, token: string, config: Config): 
   if (reason === 'type')
     return `its typ is ${text(header?.['typ'])}, and oauth.acceptedTypes has ${config['oauth.acceptedTypes'].join(', ')}`;
   if (reason === 'client')
-    return `it has no claim of oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')})`;
+    return `it has none of the claims in oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')})`;
   return reason;
 }

@@ -31,7 +31,7 @@ export interface MdmUpdatesOptions {
 export interface MdmUpdates {
   /** Returns readiness notices that say what keeps updates waiting; they do not make the router unready. */
   notice(): readonly string[];
-  /** Puts the messages whose share has not started back into their queue, and disconnects. */
+  /** Requeues the messages whose share has not started, and disconnects. */
   stop(): Promise<void>;
 }
 

@@ -61,7 +61,8 @@ const maxPages = 40;
 const maxOpenPages = 5;
 const maxInspected = 200;
 /**
- * Executions inspected at once: enough for about a hundred repairs a second, a fraction of the engine's connections.
+ * Number of executions inspected concurrently. This allows about a hundred repairs a second and uses only a fraction of
+ * the engine's connections.
  */
 export const concurrentInspections = 8;
 /** Executions whose follow-up executions are read together, shortly before they are inspected. */

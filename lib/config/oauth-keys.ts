@@ -30,7 +30,7 @@ export const oauth = {
     'ES256',
   ]),
   'oauth.acceptedTypes': list(
-    'accepted `typ` headers of access tokens (RFC 9068); `absent` accepts tokens without `typ`; more than `at+jwt` requires `oauth.audience`',
+    'accepted `typ` headers of access tokens (RFC 9068); `absent` accepts tokens without `typ`; any value other than `at+jwt` requires `oauth.audience`',
     ['at+jwt'],
   ),
   'oauth.clientIdClaims': list('claims that may contain the client id; the first one that exists counts', [

@@ -31,7 +31,7 @@ export const router = {
   ),
   'router.maxWaitMs': milliseconds('longest wait that a client may request with `Prefer: wait`', 60_000),
   'router.maxLongPolls': count(
-    'limit of waiting requests at `/executions`, half of it per client; further requests get a response without waiting',
+    'maximum number of waiting requests at `/executions`; one client may use at most half of it; further requests get a response without waiting',
     256,
   ),
   'router.rateLimitPerSecond': count(

@@ -90,7 +90,10 @@ const backEnds = {
 const reconciler = {
   'reconciler.intervalMs': millisecondsOrOff('interval between starts of reconcile rounds; 0 = off', 30_000),
   'reconciler.afterMs': milliseconds('how long the reconciler waits for the engine to notify MDM', 60_000),
-  'reconciler.lookBackSeconds': seconds('how far back a router looks at startup for missing notifications', 86_400),
+  'reconciler.lookBackSeconds': seconds(
+    'how far back a router searches for missing notifications when it starts',
+    86_400,
+  ),
 };
 
 const workers = {
@@ -187,7 +190,7 @@ const operations = {
   ),
   profile: Type.String({
     pattern: '^[A-Za-z0-9_-]+$',
-    description: 'name of the profile, read from `config/<profile>.properties` or `.env.<profile>`',
+    description: 'name of the profile; its settings are read from `config/<profile>.properties` or `.env.<profile>`',
   }),
   'state.dir': withDefault(text('where the embedded stack keeps its state'), '.run'),
   'idp.port': port('embedded identity provider', 8083),

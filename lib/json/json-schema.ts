@@ -15,7 +15,7 @@ const optional = '~optional';
 
 const ofType = (type: string) => (options?: Options) => ({ type, ...options });
 
-/** What the builders of TypeBox with these names return; keys of a record are any strings. */
+/** Builders that return the same schemas as the TypeBox builders of these names. Any string may be a key of a record. */
 export const Type = {
   Array: (items: TSchema, options?: Options) => ({ type: 'array', items, ...options }),
   Boolean: ofType('boolean'),

@@ -55,7 +55,7 @@ export const problemKinds = {
   'back-end-unavailable': { status: 503, title: 'The back end does not respond; nothing was started' },
   'definition-missing': { status: 503, title: 'The workflow definition is not registered; nothing was started' },
   'identity-provider-unavailable': { status: 503, title: 'The identity provider is unavailable' },
-  'limits-unavailable': { status: 503, title: 'The limits of this client cannot be counted; nothing was started' },
+  'limits-unavailable': { status: 503, title: 'The requests of this client cannot be counted; nothing was started' },
   'too-many-connections': { status: 503, title: 'There are too many connections; nothing was started' },
   'shutting-down': { status: 503, title: 'The router is shutting down; nothing was started' },
   'internal-error': { status: 500, title: 'The router failed' },

@@ -72,7 +72,7 @@ export const misCodesDeclaration = declarePolicy({
  */
 export function createMisCodesPolicy(config: Config): Policy {
   return definePolicy(misCodesDeclaration, {
-    // A client that may not name a college must not learn from load shedding how that college is doing.
+    // Load shedding must not reveal the state of a college's back end to a client that may not name that college.
     loadShedding: ({ parameter, after, adaptors = false }) => ({
       check({ request, context: { clientId = '' }, params }) {
         const code = params[parameter] ?? '';

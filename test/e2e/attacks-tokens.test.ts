@@ -1,5 +1,5 @@
 // Tests of every known attack with access tokens on the running router: it is refused, nothing reaches the engine, and
-// an honest token works right after it. test/plugins/oauth2/jwt-threats.test.ts tests the refusals in detail.
+// a valid token still works immediately afterwards. test/plugins/oauth2/jwt-threats.test.ts tests the refusals in detail.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -81,14 +81,14 @@ const modulus = () => String(key.jwk['n']);
 const url = (path = target) => `${attacked.stack.url}${path}`;
 const bearer = (value: string) => ['Authorization', `Bearer ${value}`];
 
-/** Expects that an honest token still works and that only its request reaches the engine. */
+/** Expects that a valid token still works and that only its request reaches the engine. */
 async function expectUnharmed(): Promise<void> {
   attacked.engine.requests.length = 0;
-  expect((await sendFields(url(), bearer(token()))).status, 'an honest token right after').toBe(200);
+  expect((await sendFields(url(), bearer(token()))).status, 'a valid token immediately afterwards').toBe(200);
   expect(attacked.engine.requests.map(({ target: path }) => path)).toEqual(['/api/metadata/taskdefs/movies_intake']);
 }
 
-/** Expects a refusal that did not reach the engine and does not reveal which check failed. */
+/** Expects that the request was rejected and did not reach the engine. */
 function expectRefused(answer: HttpResponse, status = 401): void {
   expect(answer.status).toBe(status);
   expect(attacked.engine.requests).toEqual([]);
@@ -211,7 +211,7 @@ const attacks: Record<string, Record<string, () => string>> = {
   },
   'issuer and audience': {
     'another issuer': () => withClaims({ iss: 'https://id.example.org' }),
-    'issuer with a slash more': () => withClaims({ iss: `${mint.issuer}/` }),
+    'issuer with an extra slash': () => withClaims({ iss: `${mint.issuer}/` }),
     'issuer in capitals': () => withClaims({ iss: mint.issuer.toUpperCase() }),
     'issuer as a list': () => withClaims({ iss: [mint.issuer] }),
     'issuer as a list with another': () => withClaims({ iss: ['https://id.example.org', mint.issuer] }),
@@ -227,7 +227,7 @@ const attacks: Record<string, Record<string, () => string>> = {
   },
   'client and binding': {
     'no client at all': () => withClaims({ client_id: undefined, sub: undefined }),
-    'no client, but a subject that is called like one': () => withClaims({ client_id: undefined, sub: 'ops' }),
+    'no client, but a subject with the name of a client': () => withClaims({ client_id: undefined, sub: 'ops' }),
     'client as a list': () => withClaims({ client_id: ['ops'] }),
     'client with a line break': () => withClaims({ client_id: 'ops\nadmin' }),
     'bound to a key': () => withClaims({ cnf: { jkt: 'x' } }),
@@ -245,7 +245,7 @@ describe.each(Object.entries(attacks))('%s', (_family, cases) => {
   });
 });
 
-it('no URL that a token named was ever asked for', () => {
+it('never fetches a URL named in a token', () => {
   expect(attacker.requests).toEqual([]);
 });
 
@@ -326,7 +326,7 @@ describe('keys', () => {
   const usable = async (one: string) => (await sendFields(url(), bearer(one))).status;
   const granted = () => tokenOf(attacked.stack.url, 'ops');
 
-  it('a storm of tokens with unknown keys → no storm of fetches, and honest tokens pass in between', async () => {
+  it('a storm of tokens with unknown keys → no storm of fetches, and valid tokens pass in between', async () => {
     const before = keyFetches();
     const startedAt = performance.now();
     for (let wave = 0; wave < byDepth(2, 20); wave++) {
@@ -361,7 +361,7 @@ describe('keys', () => {
     await expectUnharmed();
   });
 
-  it('rotation → tokens of the new key work within seconds, those of the old one go on', async () => {
+  it('accepts tokens of the new key within seconds of a rotation, and still accepts those of the old key', async () => {
     const before = await granted();
     attacked.stack.identityProvider.process.kill('SIGUSR2');
     const after = await pollUntil('a token of a new key', async () => {

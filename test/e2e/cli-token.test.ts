@@ -67,7 +67,7 @@ describe('a token that is refused', () => {
     [
       'client',
       () => token({ claims: { client_id: undefined, sub: 'demo' } }),
-      /no claim of oauth\.clientIdClaims \(client_id, azp\) names its client/,
+      /none of the claims in oauth\.clientIdClaims \(client_id, azp\) names its client/,
     ],
     [
       'issuer',
@@ -84,7 +84,7 @@ describe('a token that is refused', () => {
       () => token({ claims: { iat: now() - 7_200, exp: now() - 3_600 } }),
       /it expired 1 h( \d+ min)? ago: get another one/,
     ],
-    ['not-yet-valid', () => token({ claims: { nbf: now() + 600 } }), /valid from 20\d\d-.* on: do the clocks/],
+    ['not-yet-valid', () => token({ claims: { nbf: now() + 600 } }), /not valid before 20\d\d-.*: do the clocks/],
     ['too-long-life', () => token({ claims: { exp: now() + 90 * 86_400 } }), /oauth\.maxTokenSeconds allows 1 d/],
     ['sender-constrained', () => token({ claims: { cnf: { jkt: 'x' } } }), /bound to a key of its holder/],
   ];

@@ -13,14 +13,14 @@ const request = (remoteAddress: string, forwarded?: string) =>
 describe('the address of a client', () => {
   it.each([
     ['no proxy is trusted', [], '192.0.2.1', '203.0.113.9', '192.0.2.1'],
-    ['the connection is not of a trusted proxy', ['10.0.0.0/8'], '192.0.2.1', '203.0.113.9', '192.0.2.1'],
+    ['the connection does not come from a trusted proxy', ['10.0.0.0/8'], '192.0.2.1', '203.0.113.9', '192.0.2.1'],
     ['a trusted proxy forwards', ['10.0.0.0/8'], '10.1.2.3', '203.0.113.9', '203.0.113.9'],
     ['the client wrote a field of its own', ['10.0.0.0/8'], '10.1.2.3', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
     ['the client pretends to be the proxy', ['10.0.0.0/8'], '10.1.2.3', '10.9.9.9, 203.0.113.9', '203.0.113.9'],
     ['two trusted proxies', ['10.0.0.0/8', '192.0.2.7'], '10.1.2.3', '203.0.113.9, 192.0.2.7', '203.0.113.9'],
     ['only trusted addresses', ['10.0.0.0/8'], '10.1.2.3', '10.0.0.5, 10.0.0.6', '10.0.0.5'],
-    ['a trusted proxy says nothing', ['10.0.0.0/8'], '10.1.2.3', undefined, '10.1.2.3'],
-    ['a trusted proxy says nonsense', ['10.0.0.0/8'], '10.1.2.3', 'unknown', '10.1.2.3'],
+    ['a trusted proxy sends no X-Forwarded-For', ['10.0.0.0/8'], '10.1.2.3', undefined, '10.1.2.3'],
+    ['a trusted proxy sends an invalid X-Forwarded-For', ['10.0.0.0/8'], '10.1.2.3', 'unknown', '10.1.2.3'],
     ['nonsense before an address', ['10.0.0.0/8'], '10.1.2.3', 'x, 203.0.113.9', '203.0.113.9'],
     ['IPv4 that looks like IPv6', ['10.0.0.0/8'], '::ffff:10.1.2.3', '::ffff:203.0.113.9', '203.0.113.9'],
     ['IPv6', ['2001:db8:1::/48'], '2001:db8:1::5', '2001:db8:2::1', '2001:db8:2::1'],

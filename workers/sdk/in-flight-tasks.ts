@@ -10,7 +10,10 @@ export interface InFlightTask {
   readonly executionId: string;
   /** When the task was received (performance.now()). */
   readonly receivedAt: number;
-  /** Returns the milliseconds since the exchange was sent, which may be longer than the engine counts for the task. */
+  /**
+   * Returns the milliseconds since the request that received the task was sent. The engine may count less time for the
+   * task.
+   */
   readonly sinceSentMs: () => number;
   /** The engine times the task out after this many seconds without an update; 0: never. */
   readonly responseTimeoutSeconds: number;

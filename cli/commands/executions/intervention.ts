@@ -37,7 +37,7 @@ export function interventionCommand(
     exitCodes: {
       0: `all of them were ${pastTense[intervention]}`,
       1: 'error: nothing was changed, or the engine became unreachable before all were done',
-      2: 'some were refused and the others were done, or --dry-run found something to do',
+      2: 'some were refused and the others succeeded, or --dry-run found something to do',
     },
     addOptions: (command) => {
       const withIds = addConfirmationOptions(addEngineOption(command.argument('<id...>', 'execution ids')));

@@ -50,14 +50,14 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
     `its signature is not that of the key ${claims.keyId ?? ''}: it was changed, or made by somebody else`,
   claims: () => 'a claim is missing or malformed: exp must be a number, and scopes a string or a list',
   client: (_, config) =>
-    `no claim of oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')}) names its client`,
+    `none of the claims in oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')}) names its client`,
   issuer: (claims, config) =>
     `its issuer is ${claims.issuer ?? 'absent'}; oauth.issuer is ${config['oauth.issuer'] ?? ''}`,
   audience: (claims, config) =>
     `it is for ${claims.audience ?? 'nobody'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,
   expired: (claims) => `it expired ${agoOf(claims.expiresAt)}: get another one`,
   'not-yet-valid': (claims) =>
-    `it is valid from ${claims.notBefore ?? claims.issuedAt ?? 'a later time'} on: do the clocks of router and provider agree?`,
+    `it is not valid before ${claims.notBefore ?? claims.issuedAt ?? 'a later time'}: do the clocks of the router and the provider agree?`,
   'too-long-life': (claims, config) =>
     `it is valid from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'an unknown time'}; oauth.maxTokenSeconds allows ${formatSpan(config['oauth.maxTokenSeconds'] * 1_000)}`,
   'sender-constrained': () =>

@@ -44,7 +44,7 @@ function rowOf(step: TimelineStep, longestMs: number): Html {
 function why({ reason, nextTryAfterSeconds }: TimelineStep): Html {
   const lines = [
     ...(reason === undefined ? [] : [describeReason(reason)]),
-    ...(nextTryAfterSeconds === undefined ? [] : [`tried again ${nextTryAfterSeconds} s after its last report`]),
+    ...(nextTryAfterSeconds === undefined ? [] : [`will be retried ${nextTryAfterSeconds} s after its last report`]),
   ];
   return html`${lines.map((line) => html`<small class="reason">${line}</small>`)}`;
 }

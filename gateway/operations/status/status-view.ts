@@ -23,7 +23,7 @@ export interface StatusViewOptions {
 export function statusView(status: Status, options: StatusViewOptions): Html {
   return html`${health(status)} ${charts(options.chartedRoute)}
     <section>
-      <h2>What fails <small>5xx of this router since its start, the latest first</small></h2>
+      <h2>What fails <small>5xx responses from this router since it started, latest first</small></h2>
       ${failuresTable(status.failures)}
     </section>
     <section>

@@ -67,8 +67,8 @@ export class IdempotentStart {
   /**
    * Starts an execution unless the key has one.
    * @param gone aborts when the client disconnects
-   * @param start starts it, with `keyed.name` as its correlation id. It must not start anything from `before` on
-   *   (performance.now()), because another request may hold the lock by then
+   * @param start starts the execution with `keyed.name` as its correlation id. It must not start anything once
+   *   performance.now() has reached `before`, because another request may hold the lock by then
    * @returns null when the client disconnected during the wait
    * @throws Problem `idempotency-key-in-use` (409), `overloaded`, `idempotency-unavailable` or `engine-unavailable`
    *   (503), and what `start` throws

@@ -63,7 +63,11 @@ it.each([
     'its aud is "urn:service-router", and oauth.audience is urn:other',
   ],
   ['another token type', { OAUTH_ACCEPTEDTYPES: 'JWT' }, 'its typ is "at+jwt", and oauth.acceptedTypes has JWT'],
-  ['another claim of the client', { OAUTH_CLIENTIDCLAIMS: 'appid' }, 'it has no claim of oauth.clientIdClaims (appid)'],
+  [
+    'another claim of the client',
+    { OAUTH_CLIENTIDCLAIMS: 'appid' },
+    'it has none of the claims in oauth.clientIdClaims (appid)',
+  ],
   [
     'a client that may do something else',
     { WORKERS_CLIENTID: 'demo', WORKERS_CLIENTSECRET: 'demo-secret' },

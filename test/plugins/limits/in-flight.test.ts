@@ -26,7 +26,7 @@ async function startHost(action: object, config: object = {}): Promise<LimitedHo
 const client = (name: string) => ({ headers: { 'x-client': name } });
 
 describe('in-flight', () => {
-  it('one more than allowed: 429 with Retry-After, other clients pass; free again after the response', async () => {
+  it('returns 429 with Retry-After above the limit, lets other clients pass, and releases the permit after the response', async () => {
     const host = await startHost({ requests: 2 });
     const held = [1, 2].map(() => call(`${host.url}/held`, client('a')));
     await pollUntil('both to be held', () => host.held === 2);
@@ -36,7 +36,7 @@ describe('in-flight', () => {
     expect((await call(host.url, client('b'))).status).toBe(200);
     host.letGo();
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
-    await pollUntil('a place to be free', async () => (await call(host.url, client('a'))).status === 200);
+    await pollUntil('a permit to be free', async () => (await call(host.url, client('a'))).status === 200);
   });
 
   it('releases the permit of a client that disconnects', async () => {
@@ -46,7 +46,7 @@ describe('in-flight', () => {
     await pollUntil('it to be held', () => host.held === 1);
     leave.abort();
     expect(await held).toBe('gone');
-    await pollUntil('the place to be free', async () => (await call(host.url, client('a'))).status === 200);
+    await pollUntil('the permit to be free', async () => (await call(host.url, client('a'))).status === 200);
   });
 
   it('by route: all clients together', async () => {
