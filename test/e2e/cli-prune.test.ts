@@ -223,7 +223,7 @@ const prunes = (kind: EngineKind) => {
   });
 
   it('killed with SIGKILL in the middle: the next run deletes the rest, and only ended ones', async () => {
-    await movies(byDepth(30, 120));
+    await movies(byDepth(60, 120));
     const events = await database.countEvents(Date.now() + 1_000);
     await patch('0318204');
     await patch('nobody');
@@ -233,7 +233,7 @@ const prunes = (kind: EngineKind) => {
     const waiting = await engineApi(engine.url).send('POST', '/workflow', unpolled);
     const before = await count();
     const child = spawnPrune(engine.url, databaseUrl);
-    await pollUntil('some to be deleted', async () => (await count()) < before - 3, { timeoutMs: 20_000, everyMs: 5 });
+    await pollUntil('some to be deleted', async () => (await count()) < before - 3, { timeoutMs: 60_000, everyMs: 5 });
     child.kill('SIGKILL');
     await once(child, 'exit');
     const left = await count();
@@ -246,7 +246,7 @@ const prunes = (kind: EngineKind) => {
     expect(report.executions).toBeGreaterThan(0);
     // The engine's index may still have contained rows of executions that the killed run had deleted.
     expect(report.executions).toBeLessThan(left);
-    await pollUntil('all to be gone but the running one', async () => (await count()) === 1, { timeoutMs: 10_000 });
+    await pollUntil('all to be gone but the running one', async () => (await count()) === 1, { timeoutMs: 60_000 });
     expect((await call(`${engine.url}/api/workflow/${waiting.text}`)).json()).toMatchObject({ status: 'RUNNING' });
     expect(await database.countEvents(Date.now() + 1_000)).toBe(0);
     expect((await prune('--older-than', '0.01s', '--json')).exitCode, 'nothing is left to do').toBe(0);
@@ -266,7 +266,7 @@ const prunes = (kind: EngineKind) => {
       PRUNE_INTERVALSECONDS: '1',
       PRUNE_HEALTHPORT: '0',
     });
-    await pollUntil('two rounds', () => pruner.output().split('"msg":"pruned"').length > 2, { timeoutMs: 20_000 });
+    await pollUntil('two rounds', () => pruner.output().split('"msg":"pruned"').length > 2, { timeoutMs: 60_000 });
     expect(pruner.output()).toMatch(/"executions":0,"kept":0,"orphans":0,"events":0,"isComplete":true/);
     expect(await count(), 'all of it is younger than 30 days').toBeGreaterThan(10);
     expect((await fetch(`${String(pruner.ready['healthUrl'])}/health/ready`)).status).toBe(200);
