@@ -194,12 +194,12 @@ describe('a history in which something is wrong', () => {
     [
       'I5: a request at a router that was not stopped was late',
       [invoke({ router: 'two' }), stopped('one'), repaired(9_000), closed(9_500)],
-      'I5 open for 9500 ms with a budget of 1000',
+      'I5 open for 9500 ms with a response deadline of 1000 ms',
     ],
     [
       'I5: a request at a stopped router ended after it was continued, too late',
       [invoke({ at: 9_001, router: 'one' }), stopped('one'), repaired(9_000), closed(19_000)],
-      'I5 open for 9999 ms with a budget of 1000',
+      'I5 open for 9999 ms with a response deadline of 1000 ms',
     ],
     [
       'I2: MDM has another value when all is at rest',
@@ -255,8 +255,12 @@ describe('a history in which something is wrong', () => {
       "I3 answered 200 with another body than the back end's",
     ],
     ['I5: never answered', [invoke()], 'I5 neither answered nor closed'],
-    ['I5: answered late', [invoke(), answer(504, { at: 3_001 })], 'I5 open for 3001 ms with a budget of 1000'],
-    ['I5: closed late', [invoke(), closed(3_500)], 'I5 open for 3500 ms with a budget of 1000'],
+    [
+      'I5: answered late',
+      [invoke(), answer(504, { at: 3_001 })],
+      'I5 open for 3001 ms with a response deadline of 1000 ms',
+    ],
+    ['I5: closed late', [invoke(), closed(3_500)], 'I5 open for 3500 ms with a response deadline of 1000 ms'],
     ['I5: answered twice', [invoke(), answer(504), answer(504)], 'I5 ended 2 times'],
     ['I6: a spared route failed', [fault(['movies']), invoke(get), answer(503)], 'I6 movies answered 503 during x'],
     ['I6: a spared route hung', [fault(['movies']), invoke(get), closed()], 'I6 movies was not answered during x'],
@@ -302,7 +306,7 @@ describe('a history in which something is wrong', () => {
 
   it('with slack, late is later', () => {
     const late = [invoke(), received(), answer(504, { at: 6_000 })];
-    expect(found(late)).toEqual(['I5 open for 6000 ms with a budget of 1000']);
+    expect(found(late)).toEqual(['I5 open for 6000 ms with a response deadline of 1000 ms']);
     expect(found(late, { slack: 3 })).toEqual([]);
     expect(found([invoke(), answer(504, { at: 7_100 })], { slack: 3 })).toHaveLength(1);
   });

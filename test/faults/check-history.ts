@@ -239,7 +239,7 @@ function* answeredInTime({ invoke, ends }: Operation, faults: readonly Fault[], 
     ({ from, to, stops }) => stops !== undefined && stops === invoke.router && invoke.at <= to && end.at >= from,
   );
   if (ms > invoke.budgetMs + graceMs && !stopped)
-    yield `open for ${Math.round(ms)} ms with a budget of ${invoke.budgetMs}`;
+    yield `open for ${Math.round(ms)} ms with a response deadline of ${invoke.budgetMs} ms`;
   if (end.event === 'closed' && end.reason !== 'gone' && !stopped)
     yield `closed without a response (${end.reason}) although its router ran`;
   if (others.length > 0) yield `ended ${ends.length} times`;

@@ -3,28 +3,27 @@
 import type { Case } from './cases/case.ts';
 import type { Verdict } from './check-history.ts';
 import { invariants } from './violation.ts';
-import type { Availability, Recovery } from './figures.ts';
+import type { Availability, Recovery, Repetition } from './figures.ts';
 
 /** Time within which a route must work again after its dependency is back, in milliseconds. */
 export const recoveryLimitMs = 5_000;
 /** Minimum share of requests that must succeed while nothing is broken. */
 const leastAvailable = 0.99;
 
-/** Time within which a repeated request must have an outcome, in milliseconds, however often components are killed. */
-const repetitionLimitMs = 300_000;
+/** Time without a kill of an engine within which a repeated request must have an outcome, in milliseconds. */
+const repetitionLimitMs = 150_000;
 
 /** The figures of a run that did not break off. */
 export interface Figures {
   readonly judged: Verdict['judged'];
   readonly undisturbed: Availability;
   readonly recoveries: readonly Recovery[];
-  /** Result of `longestRepetitionMs`. */
-  readonly longestRepetitionMs: number;
+  readonly repetition: Repetition;
 }
 
 /** Returns one line per complaint. @param slack multiplies the time limits */
 export function complaintsOf(chosen: Pick<Case, 'notJudged'>, figures: Figures, slack: number): string[] {
-  const { judged, undisturbed, recoveries, longestRepetitionMs } = figures;
+  const { judged, undisturbed, recoveries, repetition } = figures;
   const silent = invariants.filter((each) => judged[each] === 0 && chosen.notJudged?.[each] === undefined);
   const late = recoveries.filter(({ ms }) => ms === undefined || ms > recoveryLimitMs * slack);
   const { requests, succeeded } = undisturbed;
@@ -33,8 +32,8 @@ export function complaintsOf(chosen: Pick<Case, 'notJudged'>, figures: Figures, 
     ...silent.map((invariant) => `${invariant} was not judged`),
     ...late.map(({ kind, ms }) => `${kind}: recovered ${ms === undefined ? 'never' : `only after ${ms} ms`}`),
     ...(isAvailable ? [] : [`${succeeded} of ${requests} requests succeeded while nothing was broken`]),
-    ...(longestRepetitionMs <= repetitionLimitMs * slack
+    ...(repetition.undisturbedMs <= repetitionLimitMs * slack
       ? []
-      : [`a request was repeated for ${Math.round(longestRepetitionMs / 1_000)} s`]),
+      : [`a request was repeated for ${Math.round(repetition.undisturbedMs / 1_000)} s without a kill of the engine`]),
   ];
 }

@@ -8,10 +8,11 @@ import {
   countPatches,
   countReplays,
   countUnacknowledged,
-  longestRepetitionMs,
+  longestRepetition,
   quantilesOf,
   recoveriesOf,
 } from './figures.ts';
+import type { ComponentKind } from './component.ts';
 import type { AnyEvent, FaultDescription } from './history.ts';
 
 const target = '/mock/colleges/001/persons/1';
@@ -105,8 +106,28 @@ describe('repetition', () => {
   it('counts the longest time from the first to the last request of one operation', () => {
     const keyed = (op: string, at: number, operation: string) => invoke(op, at, { operation, route: 'keyed' });
     const events = [keyed('a', 0, 'k-1'), keyed('b', 100, 'k-2'), keyed('c', 250, 'k-1'), keyed('d', 300, 'k-2')];
-    expect(longestRepetitionMs([...events, invoke('e', 9_000)])).toBe(250);
-    expect(longestRepetitionMs([])).toBe(0);
+    expect(longestRepetition([...events, invoke('e', 9_000)])).toEqual({ ms: 250, undisturbedMs: 250 });
+    expect(longestRepetition([])).toEqual({ ms: 0, undisturbedMs: 0 });
+  });
+});
+
+describe('repetition during kills', () => {
+  const keyed = (op: string, at: number) => invoke(op, at, { operation: 'k-1', route: 'keyed' });
+  const kill = (kind: ComponentKind, from: number, to: number): AnyEvent[] => [
+    { at: from, actor: 'nemesis', event: 'fault', what: `${kind} ${from}`, kind, breaks: ['keyed'], spares: [] },
+    { at: to, actor: 'nemesis', event: 'repaired', what: `${kind} ${from}` },
+  ];
+  const events = [keyed('a', 100), keyed('b', 1_000)];
+
+  it.each<[string, AnyEvent[], number]>([
+    ['the time before a kill', kill('engine', 700, 800), 600],
+    ['the time after it', kill('engine', 300, 350), 650],
+    ['the time between two', [...kill('engine', 200, 250), ...kill("engine's Redis", 900, 950)], 650],
+    ['not the time of a kill', kill('engine', 50, 980), 20],
+    ['kills of other components do not count', kill('router', 300, 350), 900],
+    ['nor do kills before and after', [...kill('engine', 0, 50), ...kill('engine', 2_000, 2_100)], 900],
+  ])('%s', (_title, kills, undisturbedMs) => {
+    expect(longestRepetition([...events, ...kills])).toEqual({ ms: 900, undisturbedMs });
   });
 });
 

@@ -38,19 +38,36 @@ export function countReplays(events: readonly AnyEvent[]): number {
   return events.filter((event) => event.actor === 'back-end' && event.event === 'replayed').length;
 }
 
+/** How long clients repeated one request, in milliseconds. */
+export interface Repetition {
+  /** Longest time between the first and the last request of one operation. */
+  readonly ms: number;
+  /** Longest part of such a time in which no engine was killed. */
+  readonly undisturbedMs: number;
+}
+
 /**
- * Returns the longest time between the first and the last request of one operation, in milliseconds: clients repeat
- * failed requests.
+ * Returns the longest repetitions. A message that a killed engine had taken from a queue returns only when an engine has
+ * run for one to two minutes, so a request that needs it has no outcome as long as kills come faster than that.
  */
-export function longestRepetitionMs(events: readonly AnyEvent[]): number {
-  const firsts = new Map<string, number>();
-  let longest = 0;
+export function longestRepetition(events: readonly AnyEvent[]): Repetition {
+  const kills = faultsOf(events).filter(({ kind }) => kind === 'engine' || kind === "engine's Redis");
+  const spans = new Map<string, { first: number; last: number }>();
   for (const { invoke } of operationsOf(events)) {
-    const first = firsts.get(operationOf(invoke)) ?? invoke.at;
-    firsts.set(operationOf(invoke), first);
-    longest = Math.max(longest, invoke.at - first);
+    const { first } = spans.get(operationOf(invoke)) ?? { first: invoke.at };
+    spans.set(operationOf(invoke), { first, last: invoke.at });
   }
-  return longest;
+  const longest = (of: (span: { first: number; last: number }) => number) =>
+    Math.max(0, ...[...spans.values()].map(of));
+  return {
+    ms: longest(({ first, last }) => last - first),
+    undisturbedMs: longest(({ first, last }) => {
+      const within = kills.filter(({ from, to }) => from < last && to > first);
+      const starts = [first, ...within.map(({ to }) => to)];
+      const ends = [...within.map(({ from }) => from), last];
+      return Math.max(...starts.map((start, index) => (ends[index] as number) - start));
+    }),
+  };
 }
 
 /** Counts writes that the back end applied more than `afterMs` after the request had been sent. */

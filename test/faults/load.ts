@@ -6,7 +6,7 @@ import type { Operations, Outcome } from './operations.ts';
 import { pick } from './persons.ts';
 
 export interface Load {
-  /** Resolves when the last request has ended. */
+  /** Sends no new requests; resolves when the last one has ended and repeated requests have their outcome. */
   stop(): Promise<void>;
 }
 
@@ -38,10 +38,13 @@ const withoutExecution = ['health', 'refused', 'token', 'refused'] as const;
 /** Longest pause of that client, in milliseconds. */
 const withoutExecutionMs = 250;
 
+/** Time for which requests are still repeated when the clients stop, in milliseconds: longer than the permitted time. */
+const repeatedMs = 160_000;
+
 /** Starts the clients. */
 export function startLoad(operations: Operations, random: SeededRandom, options: LoadOptions): Load {
   const { clients, pauseMs = 50, patchesPerSecond = 3, keyedClients = 0, laterClients = 0 } = options;
-  const stopping = new AbortController();
+  const [stopping, givingUp] = [new AbortController(), new AbortController()];
   const { signal } = stopping;
   const client = async (send: () => Promise<Outcome>, longestMs = pauseMs) => {
     while (!signal.aborted && !operations.isOver) {
@@ -62,15 +65,17 @@ export function startLoad(operations: Operations, random: SeededRandom, options:
   const running = [
     ...times(clients, () => operations[pick(random, kinds)]()),
     client(() => operations[pick(random, withoutExecution)](), withoutExecutionMs),
-    ...times(keyedClients, () => operations.keyed(signal)),
-    ...times(laterClients, () => operations.later(signal)),
+    ...times(keyedClients, () => operations.keyed(givingUp.signal)),
+    ...times(laterClients, () => operations.later(givingUp.signal)),
   ];
   return {
     async stop() {
       stopping.abort();
       clearInterval(timer);
+      const lastRepetition = setTimeout(() => givingUp.abort(), repeatedMs);
       await Promise.all(running);
       await Promise.all(patches);
+      clearTimeout(lastRepetition);
     },
   };
 }

@@ -32,7 +32,7 @@ export function reportOf(results: readonly (readonly Findings[])[]): string {
   const totals =
     `Total: ${count(({ tries }) => tries)} tries, ${count(({ kills }) => kills)} processes killed, ` +
     `${count(({ requests }) => requests)} requests, ${count(({ violations }) => violations)} violations, ` +
-    `something was wrong in ${count((run) => (hasHeld(run) ? 0 : 1))} of ${runs.length} runs.`;
+    `${count((run) => (hasHeld(run) ? 0 : 1))} of ${runs.length} runs failed.`;
   const parts = [heading, tableOf(caseHead, results.map(caseRow)), totals, remarksOf(runs), recoveryTable(results)];
   return parts.filter((part) => part !== '').join('\n\n');
 }
@@ -66,7 +66,7 @@ function remarksOf(runs: readonly Findings[]): string {
     const violations = run.examples.map(({ invariant, what }) => `${invariant}: ${what}`);
     return [...violations, ...run.notes].map((text) => `- \`${run.case}\` on ${topologyName(run.topology)}: ${text}`);
   });
-  return lines.join('\n');
+  return lines.length === 0 ? '' : ['The first violations and the notes of each run:', lines.join('\n')].join('\n\n');
 }
 
 function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {

@@ -103,14 +103,14 @@ describe('the tables', () => {
   it('show what was wrong with a run, and that a component never recovered', () => {
     const recoveries = [{ kind: 'engine', ms: undefined, outageMs: undefined }];
     const examples = [{ invariant: 'I6', subject: 'op-1', what: 'movies took 2100 ms' }] as const;
-    const more = { examples, notes: ['came to rest'], brokeOff: 'timed out\nsomewhere', recoveries };
+    const more = { examples, notes: ['all changes were reconciled'], brokeOff: 'timed out\nsomewhere', recoveries };
     const wrong = findings({ violations: 2, complaints: ['late'], ...more });
     const text = reportOf([[wrong]]);
     expect(text).toContain('| 2 violations; late; broke off: timed out |');
-    expect(text).toContain('something was wrong in 1 of 1 runs');
+    expect(text).toContain('1 of 1 runs failed');
     expect(text).toContain('| engine | 1 | never | never |');
     expect(text).toContain(
-      '\n- `engine-killed` on sqlite: I6: movies took 2100 ms\n- `engine-killed` on sqlite: came to rest\n',
+      '\n- `engine-killed` on sqlite: I6: movies took 2100 ms\n- `engine-killed` on sqlite: all changes were reconciled\n',
     );
   });
 

@@ -11,8 +11,9 @@ import {
   countPatches,
   countReplays,
   countUnacknowledged,
-  longestRepetitionMs,
+  longestRepetition,
   recoveriesOf,
+  type Repetition,
 } from './figures.ts';
 import type { Levels } from './levels.ts';
 import { lightLoad } from './load.ts';
@@ -141,7 +142,8 @@ function findingsOf(run: Run): Findings {
   const recoveries = recoveriesOf(events);
   const undisturbed = availabilityOf(events, recoveryLimitMs * slack);
   const ends = countEnds(events);
-  const figures = { judged: verdict.judged, undisturbed, recoveries, longestRepetitionMs: longestRepetitionMs(events) };
+  const repetition = longestRepetition(events);
+  const figures = { judged: verdict.judged, undisturbed, recoveries, repetition };
   // In a run that stopped early, unchecked invariants are no complaint.
   const found = brokeOff === undefined ? complaintsOf(chosen, figures, slack) : [];
   const complaints = [...(world?.complaints ?? []), ...found, ...lostAlthoughSynced(events)];
@@ -157,7 +159,7 @@ function findingsOf(run: Run): Findings {
     examples: verdict.violations.slice(0, mostExamples),
     losses: lossesOf(events, verdict.explained),
     complaints: summarise(complaints).slice(0, mostExamples),
-    notes: summarise(world?.notes ?? []),
+    notes: summarise([...(world?.notes ?? []), ...noteOn(repetition)]),
     ...{ brokeOff, recoveries, undisturbed },
     patches: countPatches(events, verdict.violations),
     unacknowledged: countUnacknowledged(events),
@@ -165,6 +167,12 @@ function findingsOf(run: Run): Findings {
     levels: before === undefined || after === undefined ? undefined : { before, after },
     seconds: Math.round((performance.now() - startedAt) / 1_000),
   };
+}
+
+/** Returns a note about requests that were repeated for longer than a minute. */
+function noteOn({ ms, undisturbedMs }: Repetition): string[] {
+  const [longest, calm] = [ms, undisturbedMs].map((each) => Math.round(each / 1_000));
+  return ms < 60_000 ? [] : [`requests were repeated for up to ${longest} s, ${calm} s without a kill of the engine`];
 }
 
 const noneJudged = { I1: 0, I2: 0, I3: 0, I4: 0, I5: 0, I6: 0, I7: 0 };

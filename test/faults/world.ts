@@ -239,7 +239,7 @@ class WorldActions {
     if (engine.redis !== undefined) await observeExecutions(engine.url, history.read(), (each) => history.append(each));
     const seconds = Math.round((performance.now() - startedAt) / 1_000);
     if (left !== '') return `${seconds} s after the load: ${left}`;
-    this.notes.push(`came to rest ${seconds} s after the load`);
+    this.notes.push(`all changes were reconciled ${seconds} s after the load`);
     return undefined;
   }
 
