@@ -215,7 +215,10 @@ describe.each([
 
   it('every kind of request was sent, and each had the intended result', () => {
     const statuses = Object.fromEntries(exchanges.map(({ what, answer }) => [what, answer.status]));
-    expect(statuses).toMatchObject({
+    const problems = exchanges
+      .filter(({ answer }) => isOurs(answer))
+      .map(({ what, answer }) => `${what}: ${answer.text}`);
+    expect(statuses, problems.join('\n')).toMatchObject({
       'a read': 200,
       'a write': 200,
       'an unknown person': 404,

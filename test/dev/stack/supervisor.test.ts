@@ -69,7 +69,9 @@ describe('a supervisor', () => {
     const { supervisor, crashes } = superviseLaunch(() => startChild({ ...options, waitUntilReady }));
     supervisor.start();
     await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
-    expect(crashes[0]?.ending).toMatchObject({ signal: 'SIGTERM', error: { message: 'not ready in time' } });
+    // Whether the signal ends the program or the program ends itself depends on how far its start has come.
+    expect(crashes).toHaveLength(3);
+    for (const { ending } of crashes) expect(ending.error?.message).toBe('not ready in time');
   });
 
   it('is ready by the first life that works, however often it dies later', async () => {
