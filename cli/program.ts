@@ -32,7 +32,7 @@ export function createProgram(): Command {
     .version(productVersion(), '-V, --version', 'print the version of the service router')
     .addHelpText(
       'after',
-      '\nConfiguration is read as the router reads it: property files, profile, environment.\nIn a checkout, `npm run -s router -- <command>` runs it.',
+      '\nConfiguration is read as the router reads it: property files, profile, environment.\nIn a checkout, use `npm run -s router -- <command>`.',
     )
     .addCommand(toCommand(init))
     .addCommand(toCommand(start))

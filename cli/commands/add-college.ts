@@ -36,7 +36,7 @@ export const addCollege: CommandDefinition<AddCollegeOptions> = {
   examples: [
     {
       command: 'add-college 003 --url http://adaptor.internal:8080',
-      does: 'route /adaptor/003/… to that adaptor, and let MDM share with it',
+      does: 'route /adaptor/003/… to that adaptor, and let MDM share cccids with it',
     },
     {
       command: 'add-college 003 --url http://adaptor.internal:8080 --domain campus-b',
@@ -144,7 +144,10 @@ function describe(college: College, { dir, folder, path, changed }: Added): Outc
       ...alignColumns([
         ['requests', `${path} → ${url}`],
         ['workers', `those with WORKERS_DOMAIN=${domain}`],
-        ['MDM', handlers.length === 0 ? 'no event handler shares with it' : `event handler ${handlers.join(', ')}`],
+        [
+          'MDM',
+          handlers.length === 0 ? 'no event handler shares cccids with it' : `event handler ${handlers.join(', ')}`,
+        ],
       ]),
       '',
       'npm start serves it. In a deployment: register the event handler with apply, reload the routers, and run',

@@ -2,7 +2,7 @@
 
 import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { type Applied, applyPlan } from '#lib/conductor/metadata/apply.ts';
-import { digestPlan, isRepublished } from '#lib/conductor/metadata/plan.ts';
+import { digestPlan, changesRegisteredVersion } from '#lib/conductor/metadata/plan.ts';
 import { addConfirmationOptions } from '../confirmation.ts';
 import { paint } from '../output/colours.ts';
 import {
@@ -88,11 +88,14 @@ function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): s
     return `this is plan ${digestPlan(shown)}, not ${plan}: files or engine have changed since it was shown. Run \`plan\` again`;
   }
   if (force === true) return undefined;
-  if (shown.changes.some(isRepublished)) {
-    return 'a published workflow version differs. Give it a new version, or overwrite it with --force';
+  if (shown.changes.some(changesRegisteredVersion)) {
+    return 'a registered workflow version differs. Publish the change as a new version, or overwrite this one with --force';
   }
   const routed = shown.changes.find(({ routes }) => routes.length > 0);
-  return routed && `${nameOf(routed)} would be removed, but route ${routed.routes.join(', ')} starts it`;
+  return (
+    routed &&
+    `${nameOf(routed)} would be removed, but route ${routed.routes.join(', ')} starts it: change the route first, or use --force`
+  );
 }
 
 interface Run {

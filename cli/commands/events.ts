@@ -95,7 +95,7 @@ function describe(events: readonly EventRecord[], { kind }: EngineDatabase): Out
     exitCode: 0,
     lines:
       shownEvents.length === 0
-        ? ['no event']
+        ? ['no events']
         : [...formatTable(columns, shownEvents.map(toRow)), '', countOf(shownEvents.length, 'event')],
     json: { ok: true, database: kind, events: shownEvents.map(toJson) },
   };

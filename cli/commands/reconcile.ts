@@ -104,7 +104,7 @@ function describe(report: RoundsSummary, { address, note }: { address: string; n
     exitCode: isDone ? 0 : 2,
     lines: [
       ...describeFindings(report),
-      `${address}: ${countOf(findings.length, 'execution')} found${counts}; ${scanned} index rows scanned,  ${countOf(inspected, 'execution')} inspected in full`,
+      `${address}: ${countOf(findings.length, 'execution')} found${counts}; ${scanned} index rows scanned, ${countOf(inspected, 'execution')} inspected in full`,
       ...(isComplete ? [] : ['there is more: run it again']),
       ...(note === undefined || isDone ? [] : [note]),
     ],

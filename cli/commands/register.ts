@@ -17,7 +17,7 @@ export const registerCommand: CommandDefinition<RegisterOptions> = {
   exitCodes: {
     0: 'the definitions of the engine match the files',
     1: 'error: a definition is not valid, the engine is unreachable, or it rejected a definition',
-    2: 'nothing was written: a published workflow version differs and --force was not given, or --dry-run found differences',
+    2: 'nothing was written: a registered workflow version differs and --force was not given, or --dry-run found differences',
   },
   examples: [
     { command: 'register', does: 'update the engine from the files, in a start script' },
@@ -25,7 +25,7 @@ export const registerCommand: CommandDefinition<RegisterOptions> = {
   ],
   addOptions: (command) =>
     addEngineOptions(command)
-      .option('--force', 'change published workflow versions as well (default: refuse)')
+      .option('--force', 'change registered workflow versions as well (default: refuse)')
       .option('--dry-run', 'only show what would be done; changes nothing'),
   run: (options, context) => runApply({ ...options, diff: true }, { ...context, confirm: () => Promise.resolve() }),
 };

@@ -99,7 +99,7 @@ function describeLimits({
   maxBodyBytes,
   maxResponseBytes,
 }: RouteTableEntry['limits']): string {
-  const whose = (by: string) => (by === 'route' ? 'together' : 'each client');
+  const whose = (by: string) => (by === 'route' ? 'in total' : 'per client');
   const limits = [
     ...rates.map(
       ({ by, requests, windowSeconds }) => `${requests}/${windowSeconds === 1 ? '' : windowSeconds}s ${whose(by)}`,

@@ -75,7 +75,7 @@ function describe(pools: readonly WorkerPool[]): Outcome {
   );
   return {
     exitCode: withoutWorkers.length === 0 ? 0 : 2,
-    lines: pools.length === 0 ? ['no pool'] : formatPools(pools),
+    lines: pools.length === 0 ? ['no worker pools'] : formatPools(pools),
     json: { ok: withoutWorkers.length === 0, workers: pools },
   };
 }

@@ -53,7 +53,7 @@ export function addScopeOptions(command: Command): Command {
 export function addPlanOptions(command: Command): Command {
   return addScopeOptions(command)
     .option('--prune', 'also remove definitions that only the engine has (default: keep them)')
-    .option('--force', 'change published workflow versions, and remove those that a route starts (default: refuse)')
+    .option('--force', 'change registered workflow versions, and remove those that a route starts (default: refuse)')
     .option('--no-diff', 'list the changes without their diffs');
 }
 

@@ -6,7 +6,9 @@ import { CommandError } from '../outcome.ts';
 /** Returns a valid name. @throws CommandError for any other text */
 export function parseName(text: string, option: string): string {
   if (isQueryName(text)) return text;
-  throw new CommandError([`${option}: ${JSON.stringify(text)} is not a name`]);
+  throw new CommandError([
+    `${option}: ${JSON.stringify(text)} is not a valid name: only letters, digits and . : @ / + - _ are allowed (1 to 256 characters)`,
+  ]);
 }
 
 /** Returns a valid execution id, as in `X-Execution-Id`. @throws CommandError for any other text */

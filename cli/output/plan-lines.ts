@@ -1,6 +1,6 @@
 // Formats a plan as text and as JSON.
 
-import { type Change, digestPlan, isRepublished } from '#lib/conductor/metadata/plan.ts';
+import { type Change, digestPlan, changesRegisteredVersion } from '#lib/conductor/metadata/plan.ts';
 import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
 import { type Meaning, paint, printable } from './colours.ts';
 import type { ShownChange, ShownPlan } from '../engine/definition-scope.ts';
@@ -36,7 +36,7 @@ export function describeCounts({ changes, unchanged }: ShownPlan): string {
 function forceReasonsOf(change: ShownChange): string[] {
   const { routes } = change;
   const routed = routes.length === 0 ? [] : [`started by route ${routes.join(', ')}`];
-  return [...(isRepublished(change) ? ['published'] : []), ...routed];
+  return [...(changesRegisteredVersion(change) ? ['registered version'] : []), ...routed];
 }
 
 /** Returns kind, name and version: `workflow moviesWF v1`. */

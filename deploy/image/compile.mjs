@@ -21,6 +21,6 @@ const modules = [
 ];
 for (const module of modules) await import(new URL(`../../${module}`, import.meta.url).href);
 flushCompileCache();
-process.stdout.write(`${modules.length} modules and what they import are compiled in ${getCompileCacheDir()}\n`);
+process.stdout.write(`compiled ${modules.length} modules and their imports into ${getCompileCacheDir()}\n`);
 // Some packages have timers that would keep the process running.
 process.exit(0);

@@ -88,7 +88,7 @@ function addSection(router: Router, store: Store, mis: string): void {
     const [section, other] = matching;
     if (section === undefined) throw new BackEndError('404 unknown-section', 'the college has no such section');
     if (other !== undefined) {
-      throw new BackEndError('400 term-needed', 'several terms have a section with this id: name one by sisTermId');
+      throw new BackEndError('400 term-needed', 'several terms have a section with this id: select one with sisTermId');
     }
     return { status: 200, body: section };
   };

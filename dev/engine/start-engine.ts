@@ -121,7 +121,7 @@ export function noEngineMessage({ searched }: JavaSearch, dockerProblem: string)
     ...searched.map(({ location, found }) => `  ${location}: ${found}`),
     `  Docker: ${dockerProblem}`,
     'Do one of these:',
-    `  - install a JDK ${minJava} or newer and Maven, and set JAVA_HOME when it lies elsewhere`,
+    `  - install a JDK ${minJava} or newer and Maven, and set JAVA_HOME if the JDK is not found`,
     '  - install and start Docker',
     'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
   ].join('\n');

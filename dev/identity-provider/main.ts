@@ -8,7 +8,9 @@ import { startIdentityProvider } from './start-identity-provider.ts';
 await runProgram('identity-provider', async (log) => {
   const provider = await startIdentityProvider({ ...(await readOptions(process.env)), log });
   process.on('SIGUSR2', () => {
-    provider.rotateKeys().catch((error: unknown) => log.error(errorFields(error), 'the key set has not changed'));
+    provider
+      .rotateKeys()
+      .catch((error: unknown) => log.error(errorFields(error), 'the signing keys could not be rotated'));
   });
   return { ready: { url: provider.url, issuer: provider.issuer }, stop: () => provider.stop() };
 });

@@ -99,7 +99,8 @@ function splitOnce(text: string, separator: string): [string, string] {
 }
 
 function refuseHost(response: ServerResponse): void {
-  const detail = 'This port answers requests for an IP address, localhost or a name of ops.hosts.';
+  const detail =
+    'This port accepts only requests whose Host is an IP address, localhost or a name listed in ops.hosts.';
   response.setHeader('content-type', 'application/problem+json');
   sendJson(response, 421, { type: 'about:blank', title: 'Misdirected Request', status: 421, detail });
 }

@@ -51,7 +51,7 @@ export class MessageHandler {
     const update = readUpdate(message.body);
     if ('wrong' in update) return this.#reject(message, update.wrong);
     const share = shareOf(update, mdmDefinitions());
-    if (share === undefined) return this.#reject(message, 'misCode: no event handler shares with this college');
+    if (share === undefined) return this.#reject(message, 'misCode: no event handler shares cccids with this college');
     let refusals = 0;
     let isRepeat = message.redelivered;
     while (!stopping.aborted) {

@@ -76,8 +76,9 @@ export class MdmDefinitions {
   }
 
   /**
-   * Returns the execution that the handler of an execution's event starts. The list is empty when its workflow version
-   * produces no event, and when the event has no handler and waits in its queue.
+   * Returns the start request of the handler of an execution's event, as a list of at most one. The list is empty when
+   * the workflow version produces no event, when the event has no handler and waits in its queue, and when the handler
+   * starts no execution.
    * @param scope values for expressions in the name and the payload of the event
    * @throws UnknownVersion when the definitions do not contain the version
    */
@@ -104,7 +105,7 @@ function keyOf(workflow: string, version: number): string {
   return `${workflow} ${version}`;
 }
 
-/** Returns the execution that a handler starts for a payload. */
+/** Returns the request with which a handler starts an execution for a payload; null when it starts none. */
 function startBy(handler: EventHandler | undefined, payload: Scope): StartWorkflowRequest | null {
   const start = handler?.actions[0]?.start_workflow;
   if (start === undefined) return null;

@@ -93,7 +93,9 @@ function openAddresses(config: PartialConfig): string[] {
     }
   }
   if (isPublicLiteral(config['ops.host'], { unspecified: false })) {
-    problems.push(`ops.host is ${config['ops.host']}: the operations port has no authentication and is never public`);
+    problems.push(
+      `ops.host is ${config['ops.host']}: the operations port has no authentication, so it must not have a public address`,
+    );
   }
   return problems;
 }

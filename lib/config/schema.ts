@@ -151,7 +151,7 @@ const operations = {
   'limits.whenRedisIsAway': withDefault(
     Type.Enum(['count-alone', 'refuse'], {
       description:
-        'during an outage of Redis, each router counts alone, or rejects requests that it cannot count with 503 `limits-unavailable`',
+        'during an outage of Redis, each router counts alone, or responds with 503 `limits-unavailable` to requests that it cannot count',
     }),
     'count-alone',
   ),

@@ -41,7 +41,7 @@ export const commonHeaders = {
     required: true,
     schema: text,
   },
-  WWWAuthenticateOptional: { description: 'The challenge, where credentials were the reason.', schema: text },
+  WWWAuthenticateOptional: { description: 'The challenge, when the credentials were rejected.', schema: text },
   RetryAfterOptional: { description: 'Seconds after which to try again, if known.', schema: text },
   Allow: { description: 'The methods of this path.', required: true, schema: text },
   CacheControl: { description: 'How long the response may be cached.', required: true, schema: text },
@@ -62,7 +62,10 @@ export const commonHeaders = {
     required: true,
     schema: text,
   },
-  LocationOptional: { description: 'Path of the execution, or the value of the back end.', schema: text },
+  LocationOptional: {
+    description: "Path of the execution, or the `Location` of the back end's response.",
+    schema: text,
+  },
   PreferenceApplied: {
     description: 'The applied preferences of `Prefer`, with the seconds waited (RFC 7240 section 3).',
     required: true,

@@ -139,11 +139,11 @@ export const problemExplanations = {
   },
   'back-end-timeout': {
     happened: 'The back end did not respond before the deadline of the worker. It may have received the request.',
-    advice: 'repeat a read; check a write first',
+    advice: 'repeat a read; before you repeat a write, check its outcome',
   },
   'execution-timed-out': {
     happened: 'No worker completed the task in time. It is not known whether the back end processed the request.',
-    advice: 'repeat a read; check a write first',
+    advice: 'repeat a read; before you repeat a write, check its outcome',
   },
   'wait-budget-spent': {
     happened: 'There was no response before the deadline of the router. A write continues and may still complete.',
@@ -151,11 +151,11 @@ export const problemExplanations = {
   },
   'outcome-unknown': {
     happened: 'The engine did not confirm the start: the execution may or may not have been started.',
-    advice: 'repeat a read; check a write first',
+    advice: 'repeat a read; before you repeat a write, check its outcome',
   },
   'engine-unavailable': {
     happened:
-      'The workflow engine did not respond, or it failed. Nothing was started, except perhaps a read, so the same request may be sent again.',
+      'The workflow engine did not respond, or it failed. No write was started, and a read may safely be repeated, so the same request may be sent again.',
     advice: 'try again after `Retry-After`',
   },
   'idempotency-unavailable': {

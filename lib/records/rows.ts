@@ -32,7 +32,7 @@ export function mayMatch(
 }
 
 /**
- * Returns the row of a request. Its input has only the fields that are never encrypted, and its output only the
+ * Returns the row of a record. The row's input has only the fields that are never encrypted, and its output only the
  * truncation mark.
  */
 export function toSummary(record: RecordedExecution): ExecutionSummary {

@@ -23,7 +23,11 @@ const askAgainMs = 500;
 
 /** What does not work without an index and without records. */
 const consequence =
-  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered updates of MDM and those behind them wait, and the reconciler, the prune job and searches of the CLI do not work';
+  'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered MDM updates and the updates queued after them are held back, and the reconciler, the prune job and searches of the CLI do not work. Set redis.url, or use an engine with an index';
+
+/** What does not work without an index while Redis does not respond. */
+const effectOfOutage =
+  'writes are refused, because the records of executions are in Redis when the engine has no index';
 
 /**
  * Creates the lookup. The engine is asked in the background whether it has an index. If it has none, the log says so
@@ -50,8 +54,7 @@ export function createExecutionLookup(
     isStopped = true;
     clearTimeout(timer);
   });
-  const outage =
-    redis === undefined ? () => [consequence] : outageNotice(redis, 'the engine has no index: writes are refused');
+  const outage = redis === undefined ? () => [consequence] : outageNotice(redis, effectOfOutage);
   services.addReadinessNotice('executions', () => (presence.known === false ? outage() : []));
   return {
     recorder: createRecorder(source.records, presence),

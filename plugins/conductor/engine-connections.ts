@@ -29,7 +29,7 @@ export function connectEngine(config: Config, log: Logger, observe: (call: Engin
   let isLogged = false;
   const half = config['conductor.connections'] / 2;
   const logServerChange = (server: string, share: string, state: 'left out' | 'used') =>
-    log[state === 'used' ? 'info' : 'warn']({ server, share, state }, 'a server of the engine changed');
+    log[state === 'used' ? 'info' : 'warn']({ server, share, state }, 'an engine server changed state');
   const contact = new EngineContact(() => {
     log.info('the engine responds');
     for (const [share, engine] of Object.entries({ workers, clients }))

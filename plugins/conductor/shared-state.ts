@@ -182,7 +182,7 @@ function connectPeers(
   const peers = new RedisPeers({ redis, log, ...receivers });
   addReadinessNotice(
     'wake-ups',
-    outageNotice(redis, 'routers notice changes made through other routers only at their next timed read'),
+    outageNotice(redis, 'routers notice changes made through other routers only when they next poll the engine'),
   );
   onStop('wake-ups', () => peers.stop());
   return peers;

@@ -54,7 +54,7 @@ describe('init', () => {
     expect(readFileSync(join(dir, 'our-gateway/README.md'), 'utf8').trimEnd().split('\n')).toHaveLength(10);
   });
 
-  it('a file as the package: a path that is relative to the gateway', async () => {
+  it('stores the path of a package file relative to the gateway', async () => {
     writeFileSync(join(dir, 'service-router.tgz'), '');
     const { exitCode, json } = await runCli([
       'init',
@@ -88,7 +88,9 @@ describe('init', () => {
     async (name) => {
       const { exitCode, stderr } = await init(name);
       expect(exitCode).toBe(1);
-      expect(stderr).toMatch(new RegExp(`^${name}: (?:name the folder with lower-case letters|this name is taken)`));
+      expect(stderr).toMatch(
+        new RegExp(`^${name}: (?:the folder name may contain only lower-case letters|this name is taken)`),
+      );
       expect(existsSync(join(dir, name))).toBe(false);
     },
   );
@@ -107,7 +109,7 @@ describe('in a new gateway', () => {
 
   const route = ['--path', '/catalog/:id', '--methods', 'GET', '--url', 'http://127.0.0.1:8099'];
 
-  it('add-route adds a route that check and the route table have', async () => {
+  it('add-route adds a route that `check` accepts and `routes` lists', async () => {
     expect(await inGateway('add-route', 'catalog', ...route)).toMatchObject({ exitCode: 0, stderr: '' });
     const added = ['workflows/catalogWF.v1.json', 'workflows/tasks/catalog_intake.json'];
     expect(filesIn(folder())).toEqual([...files, ...added].sort());
@@ -116,7 +118,7 @@ describe('in a new gateway', () => {
     expect(routes.map((each) => each.route)).toEqual(expect.arrayContaining(['hello', 'catalog']));
   });
 
-  it("add-route refuses the name of a product's worker, which would take the tasks", async () => {
+  it("add-route rejects the name of a built-in worker, which would take the route's tasks", async () => {
     const { exitCode, stderr } = await inGateway('add-route', 'college-adaptor', ...route);
     expect({ exitCode, stderr }).toMatchObject({
       exitCode: 1,

@@ -61,7 +61,7 @@ describe('states and names', () => {
   });
 
   it.each(["x' OR 1", 'a AND b', 'a,b', 'a(b)', 'a*', ''])('%j: no name for a query of the engine', (text) => {
-    expect(() => parseName(text, '--client')).toThrow(/^--client: .* is not a name$/);
+    expect(() => parseName(text, '--client')).toThrow(/^--client: .* is not a valid name: only letters, digits and /);
   });
 
   it('an execution id: as it is; anything that could be another path: refused', () => {

@@ -23,11 +23,11 @@ describe('router routes', () => {
     ]);
     expect(rows).toContainEqual([
       ...['movies', 'GET', '/movies/:title', 'any token', 'moviesWF v1', '25 s', 'movies_intake', 'movies'],
-      '1000/s each client, body 256 KiB, response 8 MiB',
+      '1000/s per client, body 256 KiB, response 8 MiB',
     ]);
     expect(rows).toContainEqual([
       ...['adaptor', 'any', '/adaptor/:mis', 'to write sisdata_W', 'college-adaptorWF v2', '25 s'],
-      ...['college-adaptor_intake', 'adaptor :mis', '1000/s each client, :mis by client, body 256 KiB, response 8 MiB'],
+      ...['college-adaptor_intake', 'adaptor :mis', '1000/s per client, :mis by client, body 256 KiB, response 8 MiB'],
     ]);
     expect(rows).toContainEqual(['', '/adaptor/:mis/*']);
     expect(rows).toContainEqual([...['token', 'POST', '/token/v1/token', 'no token', '-', '-', '-', '-', '-']]);
@@ -107,7 +107,7 @@ describe('router routes', () => {
     const { exitCode, stdout, stderr } = await runCli(['routes', '--dir', copy.dir]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^movies +GET +films\.example\.org\/movies\/:title +films and read +moviesWF v1 +21 s /m);
-    expect(stdout).toContain('1000/60s each client');
+    expect(stdout).toContain('1000/60s per client');
     expect(stdout).toMatch(/^movies: rate-limit if always$/m);
   });
 
@@ -118,7 +118,7 @@ describe('router routes', () => {
       '      - in-flight:\n          - action: { requests: 40, by: route }\n      - workflow:\n',
     );
     const { stdout } = await runCli(['routes', '--dir', copy.dir]);
-    expect(stdout).toMatch(/^movies .* 1000\/s each client, 40 at a time together, body/m);
+    expect(stdout).toMatch(/^movies .* 1000\/s per client, 40 at a time in total, body/m);
   });
 
   it('a route to a version that is not there: marked in its row', async () => {

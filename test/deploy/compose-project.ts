@@ -1,4 +1,4 @@
-// An instance of the production-like set under a random name, on free ports, with random secrets.
+// An instance of the production-like Compose stack under a random name, on free ports, with random secrets.
 
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';

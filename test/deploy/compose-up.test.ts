@@ -1,4 +1,4 @@
-// Tests of the production-like set in real containers: opt-in, because they need Docker and images
+// Tests of the production-like Compose stack in real containers: opt-in, because they need Docker and images
 // (docs/how-to/deploy-compose.md).
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

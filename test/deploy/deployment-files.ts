@@ -1,4 +1,4 @@
-// The parsed files of the production-like set.
+// The parsed files of the production-like Compose stack.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

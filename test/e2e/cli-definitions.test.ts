@@ -112,14 +112,14 @@ describe('plan and apply', () => {
     expect((await on.run('plan')).exitCode).toBe(0);
   });
 
-  it('a changed published version: refused whole (exit 2) without --force, applied with it', async () => {
+  it('a changed registered version: refused whole (exit 2) without --force, applied with it', async () => {
     await on.prepare();
     files.set(movies.file, ['description'], 'Another.');
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     const refused = await on.run('apply', '--yes');
     expect(refused).toMatchObject({ exitCode: 2, stderr: '' });
-    expect(refused.stdout).toContain('published: needs --force');
-    expect(refused.stdout).toContain('nothing was written: a published workflow version differs');
+    expect(refused.stdout).toContain('registered version: needs --force');
+    expect(refused.stdout).toContain('nothing was written: a registered workflow version differs');
     expect((await on.run('apply', '--yes', '--json')).json<PlanJson>()).toMatchObject({
       ok: false,
       outcome: 'refused',
@@ -129,7 +129,7 @@ describe('plan and apply', () => {
     expect((await on.run('plan')).exitCode).toBe(0);
   });
 
-  it('a new version beside a published one: needs no --force', async () => {
+  it('a new version beside a registered one: needs no --force', async () => {
     await on.prepare();
     writeSecondVersion();
     expect((await on.run('apply', '--yes')).exitCode).toBe(0);

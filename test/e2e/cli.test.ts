@@ -63,7 +63,7 @@ describe('service-router register', () => {
     expect(refused.stdout).toContain(
       '-  "description": "Asks the movies prototype and answers what it answered.",\n+  "description": "Another.",\n',
     );
-    expect(refused.stdout).toContain('nothing was written: a published workflow version differs');
+    expect(refused.stdout).toContain('nothing was written: a registered workflow version differs');
     expect((await register('--json')).json()).toMatchObject({ ok: false, outcome: 'refused' });
     const forced = await register('--force');
     expect(forced.exitCode).toBe(0);

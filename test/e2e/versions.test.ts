@@ -310,7 +310,7 @@ describe('the guard', () => {
     expect((await routers.client(guarded.url, 'client-0', scope)(note(), choosing('2'))).text).toBe('version 2');
   });
 
-  it('failures behind a 202 count as well', async () => {
+  it('failures after a 202 response count as well', async () => {
     const guarded = await guardWith(2);
     const before = await versionsAt(guarded, clients(20));
     const ofTwo = clients(20).filter((id) => before[id] === '2');

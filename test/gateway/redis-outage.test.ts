@@ -86,7 +86,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
         limits: ['Redis does not respond: each router counts requests by itself'],
         reconciler: ['Redis does not respond: every router reconciles'],
         'wake-ups': [
-          'Redis does not respond: routers notice changes made through other routers only at their next timed read',
+          'Redis does not respond: routers notice changes made through other routers only when they next poll the engine',
         ],
       });
       redis.resume();

@@ -107,7 +107,7 @@ function describe(list: ExecutionList): Outcome {
   const rows = executions.map(toRow);
   const lines =
     rows.length === 0
-      ? ['no execution', ...gaveUp]
+      ? ['no executions', ...gaveUp]
       : [
           ...formatTable(
             ['execution', 'started', 'took', 'state', 'response', 'route', 'method', 'client', 'workflow'],

@@ -22,7 +22,7 @@ export function describeSteps({ steps }: Timeline): string[] {
         ...(reason === undefined ? [] : [paint('faint', `  ${printable(describeReason(reason))}`)]),
         ...(nextTryAfterSeconds === undefined
           ? []
-          : [paint('faint', `  tried again ${nextTryAfterSeconds} s after its last report`)]),
+          : [paint('faint', `  will be retried ${nextTryAfterSeconds} s after its last report`)]),
       ];
     }),
   ];

@@ -49,8 +49,8 @@ export function digestPlan({ changes }: Plan): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
 }
 
-/** Returns true for a change of a published workflow version, which needs force. */
-export function isRepublished({ action, kind }: Change): boolean {
+/** Returns true for a change of a registered workflow version, which needs force. */
+export function changesRegisteredVersion({ action, kind }: Change): boolean {
   return action === 'change' && kind === 'workflow';
 }
 

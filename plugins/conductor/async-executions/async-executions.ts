@@ -1,5 +1,5 @@
-// Executions that continue behind a 202: each keeps its permit of admission control for as long as a waiting client
-// would have held it.
+// Executions that continue after a 202 response: each keeps its permit of admission control for as long as a waiting
+// client would have held it.
 
 import type { Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
@@ -14,7 +14,7 @@ const unobserved: ExecutionEnding = { problem: undefined, clientGone: true };
 /** Dependencies of {@link AsyncExecutions}. */
 export type AsyncDependencies = Pick<ExecutionDependencies, 'waiters' | 'engine' | 'recorder' | 'draining'>;
 
-/** Follows executions behind a 202 to their end. */
+/** Follows executions to their end after a 202 response. */
 export class AsyncExecutions {
   readonly #dependencies: AsyncDependencies;
   #size = 0;

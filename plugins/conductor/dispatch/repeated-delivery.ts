@@ -27,8 +27,9 @@ export function retryCountOf({ workflowTask }: Task): number | undefined {
 }
 
 /**
- * Returns true for a task that must not be carried out twice: neither a read nor one that the engine may retry. Other
- * tasks may be delivered again, because an engine can also fail after it has taken a task from its queue.
+ * Returns true for a task that must not be carried out twice: a write that the engine may not retry. A task without an
+ * HTTP method counts as a write. Other tasks may be delivered again, because an engine can also fail after it has taken
+ * a task from its queue.
  */
 export function runsOnce(task: Task): boolean {
   const { httpMethod } = (task.inputData?.['inbound'] ?? {}) as { httpMethod?: unknown };

@@ -1,4 +1,4 @@
-// Compresses responses of back ends in br or gzip for clients that accept that.
+// Compresses back-end responses with br or gzip for clients that accept it.
 //
 // When a response holds a secret next to text that an attacker chose, its compressed length reveals the secret
 // (BREACH). So tokens are never compressed, nor are responses of the engine's API, which hold requests of several

@@ -53,7 +53,7 @@ export function endingOfError(error: unknown): ExecutionEnding {
   return { problem: toProblem(error).code, clientGone: false };
 }
 
-/** Resolves when the execution has ended; behind a 202 this is later than the response. */
+/** Resolves when the execution has ended. After a 202 response, it ends later than the response. */
 export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEnding> {
   const settled = await outcome;
   if (settled.kind === 'accepted') return settled.settled;

@@ -32,7 +32,10 @@ export async function startProblem(
   executions: Pick<ExecutionIndex, 'correlated'>,
 ): Promise<Problem> {
   if (!(error instanceof EngineError) || error.kind === 'interrupted') {
-    return outcomeUnknown('The connection to the engine broke while the workflow was being started.', error);
+    return outcomeUnknown(
+      'The engine did not confirm the start: the connection broke or timed out, or the response was invalid.',
+      error,
+    );
   }
   if (error.status === 404) {
     const detail = `${request.name} version ${request.version} is not registered.`;

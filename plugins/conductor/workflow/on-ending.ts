@@ -5,8 +5,9 @@ import { type ExecutionEnding, endingOf, endingOfError } from '../execution/outc
 import type { ServeResult } from './execution-request.ts';
 
 /**
- * Serves a request, and calls the listener once: when serving fails, or when the execution has ended, which behind a 202 is
- * later than the response. A listener that throws changes nothing for the client: its error is logged.
+ * Serves a request, and calls the listener once: when serving fails, or when the execution has ended. An execution that
+ * continues after a 202 response ends later than that response. A listener that throws changes nothing for the client:
+ * its error is logged.
  */
 export async function onEnding(
   serve: () => Promise<ServeResult>,

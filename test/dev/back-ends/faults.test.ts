@@ -81,7 +81,7 @@ test('html: 200 with a page', async () => {
   expect(await response.text()).toContain('<h1>');
 });
 
-test.each([0, 1, 70_000])('bytes/%i: so many, every time the same', async (length) => {
+test.each([0, 1, 70_000])('bytes/%i: that many bytes, the same each time', async (length) => {
   const [first, second] = await Promise.all([ask(`bytes/${length}`), ask(`bytes/${length}`)]);
   const bytes = Buffer.from(await first.arrayBuffer());
   expect([first.headers.get('content-type'), bytes.length]).toEqual(['application/octet-stream', length]);
@@ -89,7 +89,7 @@ test.each([0, 1, 70_000])('bytes/%i: so many, every time the same', async (lengt
   if (length > 1000) expect(new Set(bytes).size).toBe(256);
 });
 
-test.each([2, 3, 70_000])('text/%i: so many characters of JSON', async (length) => {
+test.each([2, 3, 70_000])('text/%i: that many characters of JSON', async (length) => {
   const text = await (await ask(`text/${length}`)).text();
   expect(text).toHaveLength(length);
   const words = (JSON.parse(text) as string).split(' ');

@@ -96,7 +96,7 @@ describe('noEngineMessage', () => {
       '  /nowhere/jvm: none',
       '  Docker: no daemon responds',
       'Do one of these:',
-      '  - install a JDK 21 or newer and Maven, and set JAVA_HOME when it lies elsewhere',
+      '  - install a JDK 21 or newer and Maven, and set JAVA_HOME if the JDK is not found',
       '  - install and start Docker',
       'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
     ]);

@@ -31,7 +31,7 @@ test('tells its launcher where it listens, gives tokens of the lifetime asked fo
   expect(await program.stop()).toBe(0);
 });
 
-test('writes nothing but JSON log lines, one a refused request, never a secret', async () => {
+test('writes only JSON log lines, one per rejected request, and never a secret', async () => {
   const program = await startProgram(entry, env);
   await requestToken(program.ready['url']);
   await requestToken(program.ready['url'], 'wrong-secret-marker');

@@ -57,7 +57,7 @@ describe('the operations port', () => {
         type: 'about:blank',
         title: 'Misdirected Request',
         status: 421,
-        detail: 'This port answers requests for an IP address, localhost or a name of ops.hosts.',
+        detail: 'This port accepts only requests whose Host is an IP address, localhost or a name listed in ops.hosts.',
       });
     }
   });

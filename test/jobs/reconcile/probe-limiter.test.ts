@@ -15,7 +15,7 @@ function countTurns(turns: ProbeLimiter, backEnd: string, at = now): number {
   ).filter(Boolean).length;
 }
 
-describe('questions to one back end', () => {
+describe('probes of one back end', () => {
   it('not known to respond → one probe at a time', () => {
     expect(countTurns(new ProbeLimiter(afterMs), '001')).toBe(1);
   });
@@ -43,7 +43,7 @@ describe('questions to one back end', () => {
     expect([ask(now + 179_999), ask(now + 180_000)]).toEqual([false, true]);
   });
 
-  it('one that was settled in another way gives its turn back', () => {
+  it('an execution that was settled in another way releases its permit', () => {
     const turns = new ProbeLimiter(afterMs);
     expect([
       turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, now),
@@ -60,7 +60,7 @@ describe('questions to one back end', () => {
   });
 });
 
-describe('questions to many back ends', () => {
+describe('probes of several back ends', () => {
   it('two probes in total while they are not known to respond', () => {
     const turns = new ProbeLimiter(afterMs);
     expect(['001', '002', '003', '004'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 0, 0]);

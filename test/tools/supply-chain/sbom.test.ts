@@ -115,7 +115,7 @@ describe('the bill of materials', () => {
     expect(sbom.components.filter(({ hashes, licenses }) => !hashes?.length || !licenses?.length)).toEqual([]);
   });
 
-  it('every reference leads to a component, and from the product every component that is needed is reached', () => {
+  it('every reference leads to a component, and every component is reachable from the product', () => {
     const self = sbom.metadata.component['bom-ref'];
     const edges = new Map(sbom.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
     expect(edges.size).toBe(sbom.components.length + 1);

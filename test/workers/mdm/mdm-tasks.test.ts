@@ -134,7 +134,7 @@ describe('mdm_notify', () => {
       { answered: '{"sisPersonId":12345678901234567890,"cccid":1e2}' },
       { sisPersonId: '12345678901234567890', cccid: '1e2' },
     ],
-  ])('%s → the person is found there', async (_label, patch, person) => {
+  ])('%s → the person is still identified', async (_label, patch, person) => {
     replies['/mdm'] = [200, { notificationId: 'n' }];
     const outcome = await notify(patch);
     expect(bodyOf(other.requests[0])).toMatchObject(person);
@@ -178,7 +178,7 @@ describe('mdm_notify', () => {
     },
   );
 
-  test('a key of MDM with an expression → in the path of the share as it is', async () => {
+  test('sends an MDM key that contains an expression unchanged in the path of the share', async () => {
     const sisPersonId = '${workflow.secrets.X}\0';
     replies['/mdm/notifications'] = [200, { interestedSystems: [{ misCode: '002', sisPersonId, cccid: 'c' }] }];
     const outcome = await notify({});
@@ -250,7 +250,7 @@ describe('the pause between tries', () => {
     });
   });
 
-  test('never pauses beyond the window; after it the task fails, and says since when and why', async () => {
+  test('never pauses beyond the window; then fails and says for how long it tried and why', async () => {
     replies['/mdm'] = [503, {}];
     const values = { 'mdm.retryWindowSeconds': 100 };
     const late = { pollCount: 20, scheduledTime: Date.now() - 95_000 };
@@ -262,7 +262,7 @@ describe('the pause between tries', () => {
     });
   });
 
-  test('the window begins when the task first was scheduled, even if the engine moved that time', async () => {
+  test('the window begins when the task was first scheduled, even if the engine moved that time', async () => {
     replies['/mdm'] = [503, {}];
     const moved = { scheduledTime: Date.now(), startTime: Date.now() - 101_000 };
     await expect(notify({}, moved, { 'mdm.retryWindowSeconds': 100 })).rejects.toMatchObject({ name: 'TaskFailure' });

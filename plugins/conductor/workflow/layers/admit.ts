@@ -9,8 +9,8 @@ import { type Layer, leftBeforeStart } from '../execution-request.ts';
 import { onEnding } from '../on-ending.ts';
 
 /**
- * An execution keeps its permit when it continues behind a 202, or after its client has disconnected. Otherwise clients could
- * exceed the limits by asking for 202, or by leaving early.
+ * An execution keeps its permit when it continues after a 202 response, or after its client has disconnected. Otherwise
+ * clients could exceed the limits by asking for 202, or by leaving early.
  */
 export function admit(
   { backEndOf }: { backEndOf: string | undefined },

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api.ts';
-import { digestPlan, isRepublished, type Plan, planChanges, type PlanOptions } from '#lib/conductor/metadata/plan.ts';
+import {
+  digestPlan,
+  changesRegisteredVersion,
+  type Plan,
+  planChanges,
+  type PlanOptions,
+} from '#lib/conductor/metadata/plan.ts';
 import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
 import { type CopyOfProduct, copyOfProduct, definitionsFor } from '../definitions/copy-of-product.ts';
 
@@ -89,11 +95,11 @@ describe('a plan', () => {
     const engine = registered();
     copy.set('workflows/moviesWF.v1.json', ['description'], 'Another.');
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
-    expect(plan(engine).changes.map((change) => [change.name, isRepublished(change)])).toEqual([
+    expect(plan(engine).changes.map((change) => [change.name, changesRegisteredVersion(change)])).toEqual([
       ['mdm_notify', false],
       ['moviesWF', true],
     ]);
-    expect(plan(empty).changes.some(isRepublished)).toBe(false);
+    expect(plan(empty).changes.some(changesRegisteredVersion)).toBe(false);
   });
 
   it('its number: the same for the same changes, another when files or engine change', () => {

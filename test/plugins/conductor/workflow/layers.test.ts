@@ -115,7 +115,7 @@ describe('admit', () => {
     expect(told.at(-1)).toEqual(['end', { problem: undefined, status: 201, clientGone: false }]);
   });
 
-  it('keeps the permit behind a 202 until the execution has ended', async () => {
+  it('keeps the permit after a 202 response until the execution has ended', async () => {
     const { layer, told } = openAdmission();
     const { promise: settled, resolve } = Promise.withResolvers<ExecutionEnding>();
     await run(layer, createRequest().request, async () =>
