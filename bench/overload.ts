@@ -223,7 +223,7 @@ function report(run: Run, phases: readonly Phase[], shares: readonly number[]): 
     }),
   ]);
   const probeHeader = ['load', ...names.flatMap((probe) => [`${probe} p50`, 'p99', 'failed'])];
-  run.say(`\nMeanwhile, in ms:\n\n${markdownTable([probeHeader, ...probeRows])}`);
+  run.say(`\nLatencies of the probes during each load, in ms:\n\n${markdownTable([probeHeader, ...probeRows])}`);
   const processes = Object.keys(phases[0]?.cores ?? {});
   const coreRows = phases.map(({ name, cores, collections: { count, ms } }) => [
     name,

@@ -51,7 +51,8 @@ const identityProvider: LongRunningProgram = {
 const backEnds: LongRunningProgram = { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 };
 
 /**
- * Returns the workers that run beside the adaptors of a task domain. `WORKERS_TASKTYPES` is for those without a domain.
+ * Returns the workers that run beside the adaptors of a task domain. `WORKERS_TASKTYPES` applies only to
+ * workers without a domain, so it is cleared here.
  */
 function coLocatedWorkers(domain: string): LongRunningProgram {
   const env = { WORKERS_DOMAIN: domain, WORKERS_TASKTYPES: '' };

@@ -29,7 +29,7 @@ export interface PruneContext {
 /** Result of one batch. */
 export interface Batch {
   readonly removed: number;
-  /** Index rows that were checked. */
+  /** Index rows that were checked and whose execution exists. */
   readonly inspected: number;
 }
 
@@ -39,15 +39,16 @@ export interface PrunedExecutions {
   /** Execution ids of index rows whose execution no longer exists. */
   readonly orphans: readonly string[];
   /**
-   * Executions that were kept although the index shows them ended: they are running again, or the engine refused to
-   * delete them.
+   * Executions that were kept although the index shows them ended: they belong to another route, are running again, or
+   * the engine refused to delete them.
    */
   readonly kept: number;
 }
 
 const maxOrphans = 10_000;
-/** Default of `orphanAfterMs`, and the pause before rows are checked again, in milliseconds. */
+/** Default of `orphanAfterMs`, in milliseconds. */
 const defaultOrphanAfterMs = 5_000;
+/** Pause before rows are checked again, in milliseconds. */
 const recheckPauseMs = 100;
 
 /**

@@ -4,7 +4,10 @@
 /** Values that expressions can refer to: `{ workflow: { input: … }, some_task: { output: … } }`. */
 export type Scope = Readonly<Record<string, unknown>>;
 
-/** Returns a copy of `template` with every `${a.b.c}` resolved. Unknown references become null, as in Conductor. */
+/**
+ * Returns a copy of `template` with every `${a.b.c}` resolved, as in Conductor. An unknown reference becomes null, or an
+ * empty string within a longer text.
+ */
 export function resolveTemplate(template: unknown, scope: Scope): unknown {
   if (typeof template === 'string') return resolveText(template, scope);
   if (Array.isArray(template)) return template.map((item) => resolveTemplate(item, scope));

@@ -16,7 +16,11 @@ const base: Schema = {
   description: 'A problem document (RFC 9457). `type` leads to a page that says what to do.',
   required: ['type', 'title', 'status', 'requestId'],
   properties: {
-    type: { type: 'string', format: 'uri-reference', description: 'The kind of problem, and a path that explains it.' },
+    type: {
+      type: 'string',
+      format: 'uri-reference',
+      description: 'The kind of problem, as the path of a page that explains it.',
+    },
     title: text('The same for every occurrence of a type.'),
     status: { type: 'integer', description: 'The status of the response.' },
     detail: text('What happened this time.'),

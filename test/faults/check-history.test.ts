@@ -204,17 +204,17 @@ describe('a history in which something is wrong', () => {
     [
       'I2: MDM has another value when all is at rest',
       [...good, person({ mdm: 'B' })],
-      'I2 another cccid than at the own college: MDM has B, the college A',
+      "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
     [
       'I2: another college has another value when all is at rest',
       [...good, person({ others: { '002': 'B' } })],
-      'I2 another cccid than at the own college: 002 has B, the college A',
+      "I2 a different cccid from the person's own college: 002 has B, the college A",
     ],
     [
       'I2: MDM has another value after two PATCHes one after the other',
       [...good, invoke({ at: 25, op: 'b' }), answer(504, { op: 'b', at: 30 }), person({ mdm: 'B' })],
-      'I2 another cccid than at the own college: MDM has B, the college A',
+      "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
     [
       'I3: an accepted write succeeded, but was never applied',

@@ -128,7 +128,7 @@ function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generato
 }
 
 const notHeard = 'a 2xx PATCH of which MDM did not hear';
-const hasAnother = 'another cccid than at the own college:';
+const hasAnother = "a different cccid from the person's own college:";
 
 /** Returns true when the reconciler may still repair a violation. */
 export const isOutstanding = (violation: Violation) => isUntold(violation) || violation.what.startsWith(hasAnother);

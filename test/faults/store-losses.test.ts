@@ -78,7 +78,7 @@ describe('a loss explains', () => {
     [
       'another value at MDM, of a person that was changed then',
       [...wrote(1_500), notified, person],
-      'I2 another cccid than at the own college: MDM has B, the college A',
+      "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
   ])('%s', (_title, events, expected) => {
     expect(judge(...events, restarted())).toEqual({ violations: [], explained: [expected] });
@@ -97,7 +97,7 @@ describe('a loss does not explain', () => {
     [
       'another value at MDM, of a person that was changed before',
       [...wrote(900), notified, person],
-      'I2 another cccid than at the own college: MDM has B, the college A',
+      "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
     ['a missing response', [invoke(1_500)], 'I5 neither answered nor closed'],
     [
@@ -125,7 +125,7 @@ describe('the losses of a run', () => {
     expect(lossesOf(wrote(900), [])).toBeUndefined();
   });
 
-  it('are the sum of all restarts, and the longest', () => {
+  it('add up over all restarts, with the duration of the longest loss', () => {
     const events = [restarted(), restarted({ lost: 0, from: 0 }), restarted({ lost: 7, from: 1_800 })];
     expect(lossesOf(events, [{ invariant: 'I3', subject: 'a', what: 'x' }])).toEqual({
       ...{ restarts: 3, marks: 300, lost: 57, longestMs: 1_000, explained: 1 },
@@ -133,7 +133,7 @@ describe('the losses of a run', () => {
     });
   });
 
-  it('with appendfsync always are complaints', () => {
+  it('are reported as complaints when appendfsync is `always`', () => {
     expect(lostAlthoughSynced([restarted(), restarted({ appendfsync: 'always', lost: 0 })])).toEqual([]);
     expect(lostAlthoughSynced([restarted({ appendfsync: 'always' })])).toEqual([
       'Redis lost 50 of 100 acknowledged marks with appendfsync always',

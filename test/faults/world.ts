@@ -81,8 +81,7 @@ const isStore = ({ kind }: Component) => kind === 'PostgreSQL' || kind === "engi
 /** The functions of a world that cases use. */
 class WorldActions {
   readonly #parts: WorldParts;
-  /** Number of processes that were killed with SIGKILL. */
-  kills = 0;
+  readonly #kills = new Map<ComponentKind, number>();
   /** Problems that a case found, in addition to violated invariants. */
   readonly complaints: string[] = [];
   /** Events that are neither good nor bad. */
@@ -93,6 +92,16 @@ class WorldActions {
 
   constructor(parts: WorldParts) {
     this.#parts = parts;
+  }
+
+  /** Number of processes that were killed with SIGKILL. */
+  get kills(): number {
+    return [...this.#kills.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Returns the number of processes of a kind that were killed. */
+  killsOf(kind: ComponentKind): number {
+    return this.#kills.get(kind) ?? 0;
   }
 
   /** Records a complaint unless `fact` holds. */
@@ -118,7 +127,7 @@ class WorldActions {
 
   async kill(component: Component): Promise<void> {
     await component.kill();
-    this.kills += 1;
+    this.#kills.set(component.kind, this.killsOf(component.kind) + 1);
   }
 
   /**

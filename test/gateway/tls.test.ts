@@ -113,7 +113,7 @@ describe('HTTPS', () => {
     );
   });
 
-  it('plain HTTP → closed, without a word, and others go on', async () => {
+  it('plain HTTP → closed without a response; other clients are still served', async () => {
     const socket = connectPlain(Number(new URL(server.url).port), '127.0.0.1');
     socket.on('error', () => undefined);
     socket.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

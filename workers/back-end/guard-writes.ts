@@ -1,4 +1,5 @@
-// Prevents a write from being sent when its task may have timed out in the engine, such as after a suspension.
+// Prevents a write from being sent when its task may have timed out in the engine, for example after the
+// worker process was suspended.
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { currentTask } from '../observe/current-task.ts';

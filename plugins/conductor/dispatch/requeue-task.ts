@@ -6,8 +6,8 @@ import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { unreceivedReason } from './repeated-delivery.ts';
 
 /**
- * Updates the task to IN_PROGRESS with a callback after 0 seconds, so that the next poll returns it (Conductor's task
- * queue). It keeps the output that its worker may have reported. The engine ignores the update for a task that has ended.
+ * Updates the task to IN_PROGRESS with a callback after 0 seconds, so that the engine puts it back in its queue for the
+ * next poll. The update includes the output that an earlier worker may have reported. The engine ignores the update for a task that has ended.
  * Logs errors and never rejects.
  * @returns false when the engine has not taken the update
  */

@@ -1,7 +1,7 @@
-// Guarantees that only one of several executions of an Idempotency-Key is carried out, whichever router started them.
+// Guarantees that at most one of several executions of an Idempotency-Key is carried out, whichever router started them.
 //
-// A lock keeps two routers from starting a key twice, but it expires, and a start that was sent under it may arrive
-// later, for example when a router was suspended or the engine's database hung. A start cannot be fenced, because the
+// A lock keeps two routers from starting two executions for one key, but it expires, and a start that was sent under it
+// may arrive later, for example when a router was suspended or the engine's database hung. A start cannot be fenced, because the
 // engine does not know the keys. So a router that has polled a task of a keyed execution reads the other executions of
 // the key. When a task of one of them was taken, the router terminates the execution that it has polled. When two
 // routers check at the same time, each sees the other's task, because each polled before its check: then both

@@ -1,4 +1,4 @@
-// Reports the end of a request's execution to a layer, even when the execution was not started.
+// Tells a layer how the execution of a request ended, or that it could not be started.
 
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { type ExecutionEnding, endingOf, endingOfError } from '../execution/outcome.ts';

@@ -25,7 +25,8 @@ export function takeBearerToken(request: IncomingMessage, acceptsAlternative: bo
 }
 
 /**
- * Returns the token of a request with a single well-formed `Authorization` field, without removing it; else undefined.
+ * Returns what follows `Bearer ` in `Authorization`, without removing or validating it; undefined when the field has
+ * another form or `X-Authorization` is present.
  */
 export function plainBearerToken({ headers }: IncomingMessage): string | undefined {
   const { authorization: value = '', [alternative]: other } = headers;

@@ -1,5 +1,5 @@
-// Cases of an engine that is killed, frozen or slow, responds with nonsense, or is locked out of its database or out of
-// disk space.
+// Cases of an engine that is killed, frozen or slow, responds with nonsense, is locked out of its database, or runs out
+// of disk space.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

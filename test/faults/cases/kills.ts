@@ -40,7 +40,7 @@ const oneAfterTheOther: Case = {
 async function killInTurn(world: World, kinds: readonly ComponentKind[]): Promise<void> {
   const { random, components } = world;
   const present = kinds.filter((kind) => components.some((component) => component.kind === kind));
-  const least = present.toSorted((one, other) => killsOf(world, one) - killsOf(world, other))[0];
+  const least = present.toSorted((one, other) => world.killsOf(one) - world.killsOf(other))[0];
   const candidates = components.filter(({ kind }) => kind === least);
   const victims = random.below(allAtOnceOneIn) === 0 ? candidates : [pick(random, candidates)];
   await pause(random.between(200, 1_500));
@@ -66,12 +66,6 @@ const engineAndStore: Case = {
     await world.killAndRestart(both, random.between(0, 1_500));
   },
 };
-
-/** Number of kills of a kind; each killed component counts. */
-function killsOf(world: World, kind: ComponentKind): number {
-  return world.events().filter((event) => event.actor === 'nemesis' && event.event === 'fault' && event.kind === kind)
-    .length;
-}
 
 /** Every pair of kinds, to be killed at the same moment. */
 const pairs = killedKinds.flatMap((one, index) => killedKinds.slice(index + 1).map((other) => [one, other] as const));

@@ -10,7 +10,10 @@ const dataLost: Case = {
   load: { clients: 3, pauseMs: 300, patchesPerSecond: 1, keyedClients: 6, laterClients: 1 },
   world: { routers: 2, redis: true },
   needs: ['redis'],
-  notOn: { redis: "the router's records of executions are in this Redis, and a write without its record is unknown" },
+  notOn: {
+    redis:
+      "the router's records of executions are in this Redis, and the router does not find a write whose record was lost",
+  },
   async tryOnce(world) {
     await pause(1_000);
     // The append-only file contains the deletion, so Redis starts empty.

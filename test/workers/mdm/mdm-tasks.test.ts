@@ -121,7 +121,7 @@ describe('mdm_notify', () => {
 
   test.each<[string, Patch, object]>([
     ['a response without a record', { status: 204, sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
-    ['a response that is no JSON', { answered: '<ok/>', sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
+    ['a response that is not JSON', { answered: '<ok/>', sent: { cccid: 'C2' } }, { sisPersonId: 'p 1', cccid: 'C2' }],
     ['a response that is a list', { answered: '[{"sisPersonId":"x"}]', sent: {} }, { sisPersonId: 'p 1' }],
     ['a broken escape in the path', { path: '/persons/%E0%A4%A', sent: {} }, { sisPersonId: '%E0%A4%A' }],
     [
@@ -378,7 +378,7 @@ describe('mdm_share', () => {
     },
   );
 
-  test('a person key made of dots does not leave the path', async () => {
+  test('a person key made of dots → fails, and no PATCH is sent', async () => {
     const { execute } = createMdmShare(await dependencies());
     replies['/mdm'] = [201, {}];
     await expect(execute(taskOf({ ...shareInput, sisPersonId: '..' }))).rejects.toMatchObject({ name: 'TaskFailure' });

@@ -32,7 +32,7 @@ const completed = (headers: Record<string, string>): ExecutionStatus => ({
 describe('responseOf', () => {
   it.each([
     ['a line break', 'a\r\nset-cookie: b'],
-    ['a character that is no byte', 'caf\u00e9 \u20ac'],
+    ['a character outside Latin-1', 'caf\u00e9 \u20ac'],
   ])('a header field with %s is a bad response of the back end', (_title, value) => {
     expect(() => responseOf(completed({ 'x-rate': value }), options)).toThrow(
       expect.objectContaining({
