@@ -100,6 +100,17 @@ describe('availability without a fault', () => {
   ])('%s does not count', (_title, events) => {
     expect(availabilityOf(events, 0)).toEqual({ requests: 0, succeeded: 0 });
   });
+
+  it('a request that repeats one from the time of a fault does not count', () => {
+    const keyed = { operation: 'k-1', route: 'keyed' } as const;
+    const fault: AnyEvent[] = [
+      { at: 5, actor: 'nemesis', event: 'fault', what: 'engine', breaks: ['keyed'], spares: [] },
+      { at: 6, actor: 'nemesis', event: 'repaired', what: 'engine' },
+    ];
+    const repeated = [invoke('a', 4, keyed), answer('a', 7, 503), invoke('b', 90, keyed), answer('b', 91, 504)];
+    expect(availabilityOf([...fault, ...repeated], 0)).toEqual({ requests: 0, succeeded: 0 });
+    expect(availabilityOf(repeated, 0)).toEqual({ requests: 2, succeeded: 0 });
+  });
 });
 
 describe('repetition', () => {

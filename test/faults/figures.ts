@@ -52,13 +52,12 @@ export interface Repetition {
  */
 export function longestRepetition(events: readonly AnyEvent[]): Repetition {
   const kills = faultsOf(events).filter(({ kind }) => kind === 'engine' || kind === "engine's Redis");
-  const spans = new Map<string, { first: number; last: number }>();
-  for (const { invoke } of operationsOf(events)) {
-    const { first } = spans.get(operationOf(invoke)) ?? { first: invoke.at };
-    spans.set(operationOf(invoke), { first, last: invoke.at });
-  }
+  const operations = operationsOf(events);
+  const firsts = firstRequestsOf(operations);
+  const lasts = new Map(operations.map(({ invoke }) => [operationOf(invoke), invoke.at]));
+  const spans = [...firsts].map(([operation, first]) => ({ first, last: lasts.get(operation) ?? first }));
   const longest = (of: (span: { first: number; last: number }) => number) =>
-    Math.max(0, ...[...spans.values()].map(of));
+    spans.reduce((most, span) => Math.max(most, of(span)), 0);
   return {
     ms: longest(({ first, last }) => last - first),
     undisturbedMs: longest(({ first, last }) => {
@@ -68,6 +67,11 @@ export function longestRepetition(events: readonly AnyEvent[]): Repetition {
       return Math.max(...starts.map((start, index) => (ends[index] as number) - start));
     }),
   };
+}
+
+/** Returns when the first request of each operation was sent. */
+function firstRequestsOf(operations: readonly Operation[]): Map<string, number> {
+  return new Map(operations.toReversed().map(({ invoke }) => [operationOf(invoke), invoke.at]));
 }
 
 /** Counts writes that the back end applied more than `afterMs` after the request had been sent. */
@@ -130,11 +134,15 @@ export interface Availability {
  */
 export function availabilityOf(events: readonly AnyEvent[], settleMs: number): Availability {
   const faults = faultsOf(events);
+  const operations = operationsOf(events);
+  const firsts = firstRequestsOf(operations);
+  // The response to a repeated request can be the outcome of an execution that an earlier request started during a fault.
   const isUndisturbed = ({ invoke, ends }: Operation) => {
+    const since = firsts.get(operationOf(invoke)) ?? invoke.at;
     const end = ends[0]?.at ?? Number.POSITIVE_INFINITY;
-    return faults.every(({ from, to }) => end < from || invoke.at > to + settleMs);
+    return faults.every(({ from, to }) => end < from || since > to + settleMs);
   };
-  const counted = operationsOf(events).filter((operation) => isOrdinary(operation) && isUndisturbed(operation));
+  const counted = operations.filter((operation) => isOrdinary(operation) && isUndisturbed(operation));
   return { requests: counted.length, succeeded: counted.filter((operation) => !hasFailed(operation)).length };
 }
 
