@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Executable of the CLI (`npx service-router <command>`). It runs the CLI with the pinned Node: from the sources in a
-// checkout, compiled in the package.
+// Executable of the CLI (`npx service-router <command>`). In a checkout, it runs the CLI from the sources; in
+// the package, from the compiled files. Both use the pinned Node.
 
 import { existsSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 // Counts SQL statements and transactions from the log of a PostgreSQL server with log_statement=all, by phase.
 
-/** Settings of the server under which its log can be counted. Parameters of statements are not logged. */
+/** Server settings that make it possible to count the statements in the server's log. Parameters of statements are not logged. */
 export const logSettings = {
   log_statement: 'all',
   log_line_prefix: '%n %p ',
@@ -17,7 +17,7 @@ export interface Statement {
   readonly text: string;
 }
 
-/** What was executed during the parts of a phase together. */
+/** Totals of a phase over all its occurrences. */
 export interface PhaseCounts {
   seconds: number;
   /** Committed transactions, including statements outside a transaction block. */
@@ -36,7 +36,7 @@ export function phaseMarker(phase: string): string {
   return `SELECT 'phase ${phase}', ${wal}, pg_snapshot_xmax(pg_current_snapshot())::text AS transactions`;
 }
 
-/** Returns the statements of a log, which has {@link logSettings}. */
+/** Returns the statements in the log of a server with {@link logSettings}. */
 export function parseStatements(log: string): Statement[] {
   const entries: { at: number; session: string; level: string; text: string }[] = [];
   for (const line of log.split('\n')) {

@@ -25,7 +25,7 @@ export const engineLogOptions = [
 ];
 
 /**
- * JVM options for every environment; lib/conductor/server/README.md has the measurements. The heap limit of 384 MiB
+ * JVM options of the embedded engine, with Java or in a container; lib/conductor/server/README.md has the measurements. The heap limit of 384 MiB
  * is enough for eight concurrent responses of the largest size.
  */
 export const engineJavaOptions = [

@@ -16,8 +16,9 @@ export const version = '1.1.0';
 export const policies = [tokenDeclaration, bearerDeclaration];
 
 /**
- * Registers the policies and starts fetching the identity provider's keys, without waiting for them. Keys, verified
- * tokens and counted attempts outlive a configuration; keys and tokens only while no key `oauth.*` changes.
+ * Registers the policies and starts fetching the identity provider's keys, without waiting for them. Signing
+ * keys, verified tokens and counted attempts outlive a configuration; signing keys and tokens do so only as long as no
+ * configuration key `oauth.*` changes.
  * @throws Error that lists every invalid setting
  */
 export function init({ services, registerPolicy }: PluginContext, clock: Clock = systemClock): void {

@@ -145,12 +145,12 @@ describe('a repeat with the same Idempotency-Key gets the recorded response', ()
     });
     await expectReplay(applied, 'engine-unavailable');
   });
+});
 
-  it('and the refusal while the engine cannot be read', async () => {
-    engine.concerns = ({ url }) => url?.startsWith('/api/') === true;
-    engine.mood = '500';
-    const refused = await demo('/adaptor/001/mock/echo', keyed(randomUUID()));
-    expect([refused.status, typeOf(refused)]).toEqual([503, 'engine-unavailable']);
-    engine.mood = 'pass';
-  });
+it('a request with a new Idempotency-Key gets 503 engine-unavailable while the engine cannot be read', async () => {
+  engine.concerns = ({ url }) => url?.startsWith('/api/') === true;
+  engine.mood = '500';
+  const refused = await demo('/adaptor/001/mock/echo', keyed(randomUUID()));
+  expect([refused.status, typeOf(refused)]).toEqual([503, 'engine-unavailable']);
+  engine.mood = 'pass';
 });

@@ -71,13 +71,13 @@ describe('a history in which all is well', () => {
     ['a PATCH was applied, answered and told to MDM', good],
     ['MDM was told twice and counted it once', [...good, notified(false)]],
     [
-      'what followed at another college carries the same id',
+      'the share at another college has the request id of the PATCH',
       [...good, applied({ key: 'e2', target: '/adaptors/002/mock/colleges/002/persons/7' })],
     ],
     ['a write of unknown outcome was applied', [invoke(), received(), applied(), answer(504)]],
-    ['a write of unknown outcome was not', [invoke(), answer(504)]],
+    ['a write of unknown outcome was not applied', [invoke(), answer(504)]],
     [
-      'the reconciler asked what became of it',
+      'the reconciler probed a write of unknown outcome',
       [invoke(), received(), applied(), answer(504), received({ method: 'GET', key: undefined })],
     ],
     [
@@ -89,7 +89,7 @@ describe('a history in which all is well', () => {
       ],
     ],
     [
-      'a stopped router kept a request past its budget',
+      'a stopped router held a request beyond its response deadline',
       [invoke({ router: 'one' }), stopped('one'), repaired(9_000), closed(9_500)],
     ],
     ['the connection broke with its router', [invoke({ router: 'one' }), stopped('one'), closed()]],
@@ -197,7 +197,7 @@ describe('a history in which something is wrong', () => {
       'I5 open for 9500 ms with a response deadline of 1000 ms',
     ],
     [
-      'I5: a request at a stopped router ended after it was continued, too late',
+      'I5: a request was late at a router that had been stopped and continued',
       [invoke({ at: 9_001, router: 'one' }), stopped('one'), repaired(9_000), closed(19_000)],
       'I5 open for 9999 ms with a response deadline of 1000 ms',
     ],
@@ -239,7 +239,7 @@ describe('a history in which something is wrong', () => {
     ['I2: MDM was not told', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
     ['I2: MDM counted it twice', [...good, notified()], 'I2 one request made 2 effective updates of MDM'],
     [
-      'I2: MDM was told of nothing',
+      'I2: MDM was notified of a change that was not applied',
       [invoke(), answer(504), notified()],
       'I2 MDM was told of a change that nobody applied',
     ],
@@ -270,7 +270,7 @@ describe('a history in which something is wrong', () => {
       'I6 health took 2500 ms during x',
     ],
     [
-      'I6: a spared route failed, and its execution is its own',
+      'I6: a spared route failed with an execution that the request itself had started',
       [fault(['movies']), invoke(get), answer(504, { problem: 'execution-timed-out' })],
       'I6 movies answered 504 during x',
     ],
@@ -296,7 +296,7 @@ describe('a history in which something is wrong', () => {
       'I7 reached a back end without a good token',
     ],
     [
-      'I7: started, but not answered',
+      'I7: an execution was started for a request without a good token',
       [invoke({ auth: 'bad' }), answer(504, { executionId: 'e1' })],
       'I7 answered 504 without a good token',
     ],
@@ -304,7 +304,7 @@ describe('a history in which something is wrong', () => {
     expect(found(events)).toContain(expected);
   });
 
-  it('with slack, late is later', () => {
+  it('allows more time after the response deadline when there is slack', () => {
     const late = [invoke(), received(), answer(504, { at: 6_000 })];
     expect(found(late)).toEqual(['I5 open for 6000 ms with a response deadline of 1000 ms']);
     expect(found(late, { slack: 3 })).toEqual([]);
@@ -328,14 +328,14 @@ describe('the number of checks', () => {
   });
 
   it.each<[string, AnyEvent[], Partial<ReturnType<typeof judged>>]>([
-    ['a PATCH that succeeded: by its write and its key', good, { I1: 2, I2: 1, I5: 1, I6: 0, I7: 0 }],
-    ['its response and the execution that it names', good, { I3: 2 }],
+    ['a PATCH that succeeded: I1 checks its write and its key', good, { I1: 2, I2: 1, I5: 1, I6: 0, I7: 0 }],
+    ['a PATCH that succeeded: I3 checks its response and the execution that the response names', good, { I3: 2 }],
     [
       'a read: no write, nothing for MDM',
       [invoke(get), received({ method: 'GET' }), answer(200)],
       { I1: 0, I2: 0, I3: 1 },
     ],
-    ['a person at rest: MDM, and each other college', [...good, person()], { I2: 3 }],
+    ['the final records of a person: at MDM and at each other college', [...good, person()], { I2: 3 }],
     [
       'a request on a spared route during the fault, and none after it',
       [fault(['movies']), invoke(get), answer(200), repaired(50), invoke({ ...get, at: 60, op: 'b' })],

@@ -54,7 +54,7 @@ it.each(['TRACE', 'PROPFIND', 'OPTIONS'])('returns 405 with the methods of the r
   expect(answer.headers['allow']).toBe('GET, HEAD');
 });
 
-it.each(['TRACE', 'PROPFIND'])('returns 404 for %s where nothing is', async (method) => {
+it.each(['TRACE', 'PROPFIND'])('returns 404 for %s on a path without a route', async (method) => {
   const answer = await sendRaw(server.url, `${method} /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
   expect(answer.status).toBe(404);
 });

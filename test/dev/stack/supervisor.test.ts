@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 describe('a supervisor', () => {
-  it('starts a program that was killed again', async () => {
+  it('restarts a program that was killed', async () => {
     const { supervisor, crashes } = supervise('stays.ts');
     supervisor.start();
     await supervisor.ready;
@@ -42,7 +42,7 @@ describe('a supervisor', () => {
     expect(isAlive(supervisor.pid!)).toBe(true);
   });
 
-  it('gives up a program that cannot stay up', async () => {
+  it('gives up on a program that cannot stay up', async () => {
     const { supervisor, crashes, output } = supervise('dies.ts');
     supervisor.start();
     await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
@@ -51,7 +51,7 @@ describe('a supervisor', () => {
     expect(output.text.match(/first line/g)).toHaveLength(3);
   });
 
-  it('gives up a program that cannot be started', async () => {
+  it('gives up on a program that cannot be started', async () => {
     const { supervisor, crashes } = superviseLaunch(() => {
       throw new Error('no space left');
     });
@@ -74,14 +74,14 @@ describe('a supervisor', () => {
     for (const { ending } of crashes) expect(ending.error?.message).toBe('not ready in time');
   });
 
-  it('is ready by the first life that works, however often it dies later', async () => {
+  it('becomes ready with the first process that works, however often the program exits later', async () => {
     const { supervisor, crashes } = supervise('dies.ts', '20');
     supervisor.start();
     await expect(supervisor.ready).resolves.toEqual({});
     await pollUntil('it was given up', () => crashes.at(-1)?.decision.action === 'give up');
   });
 
-  it('does not start a program again that it stopped', async () => {
+  it('does not restart a program that it has stopped', async () => {
     const { supervisor, crashes } = supervise('stays.ts');
     supervisor.start();
     await supervisor.ready;
@@ -91,7 +91,7 @@ describe('a supervisor', () => {
     expect(crashes).toEqual([]);
   });
 
-  it('can be stopped between two lives', async () => {
+  it('can be stopped while it waits to restart the program', async () => {
     const { supervisor, crashes } = supervise('dies.ts');
     supervisor.start();
     await pollUntil('it died', () => crashes.length === 1);
