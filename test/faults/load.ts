@@ -6,8 +6,11 @@ import type { Operations, Outcome } from './operations.ts';
 import { pick } from './persons.ts';
 
 export interface Load {
-  /** Sends no new requests; resolves when the last one has ended and repeated requests have their outcome. */
-  stop(): Promise<void>;
+  /**
+   * Sends no new requests; resolves when the last one has ended.
+   * @param repeatForMs time for which requests are still repeated until their outcome is known, in milliseconds
+   */
+  stop(repeatForMs?: number): Promise<void>;
 }
 
 export interface LoadOptions {
@@ -38,9 +41,6 @@ const withoutExecution = ['health', 'refused', 'token', 'refused'] as const;
 /** Longest pause of that client, in milliseconds. */
 const withoutExecutionMs = 250;
 
-/** Time for which requests are still repeated when the clients stop, in milliseconds: longer than the permitted time. */
-const repeatedMs = 160_000;
-
 /** Starts the clients. */
 export function startLoad(operations: Operations, random: SeededRandom, options: LoadOptions): Load {
   const { clients, pauseMs = 50, patchesPerSecond = 3, keyedClients = 0, laterClients = 0 } = options;
@@ -69,10 +69,10 @@ export function startLoad(operations: Operations, random: SeededRandom, options:
     ...times(laterClients, () => operations.later(givingUp.signal)),
   ];
   return {
-    async stop() {
+    async stop(repeatForMs = 0) {
       stopping.abort();
       clearInterval(timer);
-      const lastRepetition = setTimeout(() => givingUp.abort(), repeatedMs);
+      const lastRepetition = setTimeout(() => givingUp.abort(), repeatForMs);
       await Promise.all(running);
       await Promise.all(patches);
       clearTimeout(lastRepetition);

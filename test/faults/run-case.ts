@@ -54,6 +54,8 @@ const usualTimeoutScale = 1 / 4;
  * after its start, and checks timeouts every half minute.
  */
 const restMs = 150_000;
+/** Time for which requests are still repeated after the last try, in milliseconds: longer than the permitted time. */
+const repeatForMs = 160_000;
 /** The state of a run, which is kept when the run breaks off. */
 interface Run {
   readonly chosen: Case;
@@ -106,7 +108,7 @@ async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise
   run.before = await world.levels();
   const load = world.startLoad(chosen.load ?? lightLoad);
   await repeat(run, world);
-  await load.stop();
+  await load.stop(repeatForMs);
   const { nothingMissing = false } = chosen;
   const [reasons, left] = await Promise.all([
     world.untilBackAt(run.before),
