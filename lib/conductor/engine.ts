@@ -86,7 +86,8 @@ export class Engine {
   /**
    * Returns the execution without its tasks, with `reasonForIncompletion`, which the shorter {@link getStatus} lacks.
    */
-  async getExecution(executionId: string, timeoutMs = this.#timeoutMs): Promise<ExecutionStatus> {
+  async getExecution(executionId: string, withinMs = this.#timeoutMs): Promise<ExecutionStatus> {
+    const timeoutMs = Math.min(withinMs, this.#timeoutMs);
     const request = executionRequest(executionId, { includeTasks: false });
     return parseResponse(await this.#expect({ ...request, timeoutMs }));
   }

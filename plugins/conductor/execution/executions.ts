@@ -218,9 +218,10 @@ export async function awaitEnd(
   { timeoutMs, signals }: { timeoutMs: number; signals: readonly AbortSignal[] },
   dependencies: Pick<ExecutionDependencies, 'waiters' | 'engine' | 'recorder'>,
 ): Promise<ExecutionStatus | null> {
+  const readUntil = performance.now() + timeoutMs + lateReadMs;
   const ended = timeoutMs <= 0 ? null : await dependencies.waiters.waitFor(executionId, timeoutMs, ...signals);
   if (ended !== null) dependencies.recorder.ended(executionId, ended.status);
-  return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, dependencies);
+  return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, readUntil, dependencies);
 }
 
 /** Terminates an execution whose response no client reads. */
@@ -238,16 +239,17 @@ async function abandon(
 }
 
 /**
- * Adds the reason, which the engine's status call omits, from the execution. The execution may have ended at the
- * deadline.
+ * Adds the reason, which the engine's status call omits, from the execution. Without it, the response could not say that
+ * a write may have been applied, so a slow engine gets the rest of the wait. The execution may have ended at the deadline.
  */
 async function withReason(
   ended: ExecutionStatus,
+  readUntil: number,
   { engine }: Pick<ExecutionDependencies, 'engine'>,
 ): Promise<ExecutionStatus> {
   if (ended.reasonForIncompletion !== undefined) return ended;
   try {
-    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, lateReadMs);
+    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, remainingMs(readUntil));
     return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion };
   } catch {
     return ended;

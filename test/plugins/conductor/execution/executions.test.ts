@@ -1,9 +1,13 @@
-// Tests of starting an execution: how long a start may take when the engine stops responding after it.
+// Tests of starting an execution and waiting for its end, with an engine that responds late or no longer.
 
 import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import { noRecorder } from '#lib/records/recorder.ts';
-import { type ExecutionDependencies, startExecution } from '../../../../plugins/conductor/execution/executions.ts';
+import {
+  awaitEnd,
+  type ExecutionDependencies,
+  startExecution,
+} from '../../../../plugins/conductor/execution/executions.ts';
 
 describe('startExecution', () => {
   it('does not wait beyond the response deadline for definitions that only make the execution faster', async () => {
@@ -24,5 +28,29 @@ describe('startExecution', () => {
     expect(told).toEqual([[]]);
     started.forget();
     expect(dependencies.awaited.size).toBe(0);
+  });
+});
+
+describe('awaitEnd', () => {
+  it.each([
+    ['the rest of the wait and a second more', 5_000, 0],
+    ['a second when the execution ended at the deadline', 20, 25],
+  ])('gives the engine %s to say why an execution has failed', async (_title, timeoutMs, endsAfterMs) => {
+    const limits: number[] = [];
+    const ended = { workflowId: 'e-1', status: 'FAILED', output: {} };
+    const dependencies = {
+      waiters: { waitFor: () => new Promise((resolve) => setTimeout(() => resolve(ended), endsAfterMs)) },
+      engine: {
+        getExecution: async (_id: string, withinMs: number) => {
+          limits.push(withinMs);
+          return { ...ended, reasonForIncompletion: 'back-end-timeout: no response' };
+        },
+      },
+      recorder: noRecorder,
+    } as unknown as ExecutionDependencies;
+    const found = await awaitEnd('e-1', { timeoutMs, signals: [] }, dependencies);
+    expect(found?.reasonForIncompletion).toBe('back-end-timeout: no response');
+    expect(limits[0]).toBeGreaterThan(timeoutMs + 1_000 - endsAfterMs - 500);
+    expect(limits[0]).toBeLessThanOrEqual(timeoutMs + 1_000);
   });
 });
