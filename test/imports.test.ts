@@ -58,7 +58,7 @@ const importsOf = (from: string): Import[] =>
   }));
 const imports = files.flatMap(importsOf);
 
-it('every source file belongs to a folder with a place', () => {
+it('every source file belongs to a folder with a layer', () => {
   expect(files.length).toBeGreaterThan(500);
   expect(files.filter((file) => folderOf(file) === undefined)).toEqual([]);
 });

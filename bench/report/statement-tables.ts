@@ -45,7 +45,7 @@ function sum(statements: ReadonlyMap<string, number>): number {
   return [...statements.values()].reduce((total, count) => total + count, 0);
 }
 
-/** Returns an empty cell for what is rounded to zero. */
+/** Returns an empty cell for a value that is rounded to zero. */
 function readable(value: number, digits: number): string {
   const text = value.toFixed(digits);
   return Number(text) === 0 ? '' : text;

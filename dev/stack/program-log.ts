@@ -48,7 +48,7 @@ export class ProgramLog extends Writable {
     try {
       writeSync(this.#file, chunk);
     } catch {
-      // Lines are lost when the disk is full; the program must go on.
+      // Lines are lost when the disk is full; the program must continue.
     }
     done();
   }

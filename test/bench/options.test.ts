@@ -21,7 +21,7 @@ describe('the options of npm run bench', () => {
     expect(name).toBe('postgresql');
   });
 
-  it('take the set of production, on PostgreSQL', () => {
+  it('accept the production set, on PostgreSQL', () => {
     expect(parseOptions(['--production'])).toMatchObject({
       ...{ production: true, name: 'production', engine: { store: 'postgresql' } },
     });

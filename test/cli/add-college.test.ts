@@ -30,7 +30,7 @@ describe('add-college', () => {
     expect((await runCli(['check', '--dir', copy.dir])).exitCode).toBe(0);
   });
 
-  it('says where requests go, which workers serve them and which event handler shares', async () => {
+  it('says where requests go, which workers serve them and which event handler shares changes', async () => {
     const { json } = await add('X7', '--url', url, '--domain', 'campus-b', '--json');
     expect(json()).toEqual({
       ...{ ok: true, changed: ['config/default.properties'], path: '/adaptor/X7/*' },
@@ -39,7 +39,7 @@ describe('add-college', () => {
     });
   });
 
-  it('says how to undo it in that folder, under git or not', async () => {
+  it('prints how to undo the change in that folder, with or without git', async () => {
     expect((await add('003', '--url', url)).stdout).toContain(
       'Undo: remove what was added to config/default.properties',
     );
@@ -84,7 +84,7 @@ describe('add-college', () => {
     expect(properties()).toBe(before);
   });
 
-  it('refuses a folder in which something is wrong already', async () => {
+  it('rejects a folder that already has problems', async () => {
     copy.write('event-handlers/mdm.json', '{');
     const { exitCode, stderr } = await add('003', '--url', url);
     expect({ exitCode, stderr }).toMatchObject({
@@ -95,7 +95,7 @@ describe('add-college', () => {
     });
   });
 
-  it('puts the file back when it leads to a problem', async () => {
+  it('restores the file when the change causes a problem', async () => {
     copy.write('event-handlers/mdm-share-003.json', JSON.stringify(await ownHandler()));
     const before = properties();
     const { exitCode, stderr } = await add('003', '--url', url, '--domain', 'campus-b');

@@ -92,7 +92,7 @@ describe('add-route', () => {
     );
   });
 
-  it('a second route behind the first', async () => {
+  it('a second route after the first', async () => {
     expect((await addRoute()).exitCode).toBe(0);
     expect((await addRoute('example-units', { path: '/example-units/*' })).exitCode).toBe(0);
     expect(Object.keys(await openApiPaths())).toEqual(

@@ -20,7 +20,7 @@ interface CheckJson {
 }
 
 describe('router check', () => {
-  it('the product as it is: ok, its parts and its budget, exit 0', async () => {
+  it('the unchanged product: ok, its parts and its budget, exit 0', async () => {
     const { exitCode, stdout, stderr } = await runCli(['check']);
     expect(stderr).toBe('');
     expect(exitCode).toBe(0);
@@ -122,7 +122,7 @@ describe('router check', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^pipelines\.adaptor\.policies\[\d\]\.compress: compression/));
   });
 
-  it('the deprecated name of a response deadline: means the same, and is refused beside the other', async () => {
+  it('the deprecated name of a response deadline: means the same, and is refused beside the current name', async () => {
     copy.replace(
       'gateway.config.yml',
       'name: moviesWF, version: 1,',
@@ -147,7 +147,7 @@ describe('router check', () => {
     expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /m);
   });
 
-  it('a back end that may take longer than clients wait, by configuration: the budget refuses it', async () => {
+  it('a configuration that lets a back end take longer than clients wait: refused by the budget', async () => {
     const { exitCode, stderr } = await runCli(['check'], { WORKERS_BACKENDTIMEOUTMS: '30000' });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
@@ -203,7 +203,7 @@ describe('router check', () => {
     });
   });
 
-  it('a directory without anything: says what is not there', async () => {
+  it('an empty directory: says what is missing', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'service-router-empty-'));
     const { exitCode, stderr } = await runCli(['check', '--dir', dir]);
     rmSync(dir, { recursive: true });
@@ -213,8 +213,8 @@ describe('router check', () => {
   });
 });
 
-describe('router check, what back ends are said to answer', () => {
-  it('a file that does not exist, and one that describes what is not routed: each at its place in gateway.config.yml, exit 1', async () => {
+describe('router check, OpenAPI descriptions of back ends', () => {
+  it('a missing file, and one that describes an unrouted path: each at its place in the YAML, exit 1', async () => {
     copy.replace('gateway.config.yml', 'config/openapi/movies.yml', 'config/openapi/films.yml');
     copy.replace('gateway.config.yml', 'strip: /lmsDW }', 'strip: /lms }');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
@@ -262,7 +262,7 @@ describe('check, the parameters of policies', () => {
     expect(stderr).toContain('action.requests: must be integer');
   });
 
-  it('reports where a text stops being YAML, and nothing of what follows', async () => {
+  it('reports where the text stops being valid YAML, and nothing after that', async () => {
     copy.replace('gateway.config.yml', '\npipelines:', '\npipelines: ]');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);

@@ -110,7 +110,7 @@ describe('the command line', () => {
 });
 
 it.each(['prune', 'executions retry x', 'executions terminate x', 'executions cancel x'])(
-  'service-router %s: does not offer --router, for the router forwards none of its calls',
+  'service-router %s: does not offer --router, because the router forwards none of its calls',
   async (words) => {
     const { exitCode, stderr } = await runCli([...words.split(' '), '--router', 'http://127.0.0.1:1']);
     expect(exitCode).toBe(1);
@@ -126,7 +126,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1 does not respond: GET \/api\/\S+: ECONNREFUSED\n$/);
   });
 
-  it('no address given: that of the configuration', async () => {
+  it('no address given: uses that of the configuration', async () => {
     const { exitCode, stderr } = await runCli([command], { CONDUCTOR_URL: 'http://127.0.0.1:2' });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:2 does not respond/);
@@ -141,7 +141,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
 
   it.each([
     ['addresses below different paths', ['--engine', 'http://a/x,http://b'], 'need the same path'],
-    ['an address that is none', ['--engine', 'localhost:8080'], 'localhost:8080 is not an http or https URL'],
+    ['an address that is not a URL', ['--engine', 'localhost:8080'], 'localhost:8080 is not an http or https URL'],
     ['both ways at once', ['--engine', 'http://a', '--router', 'http://b'], 'give --engine or --router, not both'],
     ['a router without a client', ['--router', 'http://127.0.0.1:1'], '--router needs a client'],
   ])('%s: one line, exit 1', async (_what, args, reason) => {
@@ -180,7 +180,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
 });
 
 it.each(['plan', 'apply', 'dump'])(
-  'service-router %s, an address that is no engine: says so, exit 1',
+  'service-router %s, an address that is not an engine: says so, exit 1',
   async (command) => {
     server = createServer((_request, response) => response.end('<html>'));
     await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));

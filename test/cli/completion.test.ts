@@ -102,7 +102,7 @@ describe.each([
     }
   });
 
-  it(`${shell} takes it without an error`, requires(shell), () => {
+  it(`${shell} accepts it without an error`, requires(shell), () => {
     // A file, because fish cannot read a script from the socket that Node passes as standard input.
     const file = join(dir, `script.${shell}`);
     writeFileSync(file, toScript(describeWords(program())));

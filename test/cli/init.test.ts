@@ -78,7 +78,7 @@ describe('init', () => {
     expect(filesIn(join(dir, 'our-gateway'))).toEqual(['notes.txt']);
   });
 
-  it('takes a folder that is empty but for a repository', async () => {
+  it('accepts a folder that is empty except for a Git repository', async () => {
     mkdirSync(join(dir, 'our-gateway/.git'), { recursive: true });
     expect(await init('our-gateway')).toMatchObject({ exitCode: 0 });
   });

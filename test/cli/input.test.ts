@@ -40,7 +40,7 @@ describe('spans and moments', () => {
     [90_000_000, '1 d 1 h'],
   ])('%i ms: %s', (ms, text) => expect(formatSpan(ms)).toBe(text));
 
-  it('a count: whole, and not less than asked for', () => {
+  it('a count: a whole number of at least 1', () => {
     expect(parseCount('20', '--limit')).toBe(20);
     for (const bad of ['0', '1.5', 'ten', ''])
       expect(() => parseCount(bad, '--limit'), bad).toThrow(/^--limit must be/);
@@ -60,11 +60,11 @@ describe('states and names', () => {
     );
   });
 
-  it.each(["x' OR 1", 'a AND b', 'a,b', 'a(b)', 'a*', ''])('%j: no name for a query of the engine', (text) => {
+  it.each(["x' OR 1", 'a AND b', 'a,b', 'a(b)', 'a*', ''])('%j: not a valid name in a query of the engine', (text) => {
     expect(() => parseName(text, '--client')).toThrow(/^--client: .* is not a valid name: only letters, digits and /);
   });
 
-  it('an execution id: as it is; anything that could be another path: refused', () => {
+  it('an execution id: returned unchanged; anything that could be another path: refused', () => {
     const id = '8d7639e9-acd5-4759-a909-d12318e8e65b';
     expect(parseExecutionId(id)).toBe(id);
     for (const bad of ['../metadata', 'a/b', 'short', '8d7639e9?x']) expect(() => parseExecutionId(bad), bad).toThrow();

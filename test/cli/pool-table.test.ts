@@ -11,7 +11,7 @@ it('escapes control characters in worker ids and domains', () => {
   expect(line).toMatch(/^movies_intake +d\\u0007 +0 +3 s ago +w\\u001b\[2J\\u009b1m$/);
 });
 
-it('says so when nobody polls', () => {
+it('says when no worker polls', () => {
   const [, line] = formatPools([{ taskType: 'movies_intake', waiting: 2, workers: [] }]);
   expect(stripVTControlCharacters(line as string)).toMatch(/^movies_intake +- +2 +nobody polls +-/);
 });

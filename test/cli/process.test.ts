@@ -15,7 +15,7 @@ describe('exit code and streams', () => {
   it.each([
     ['the help', ['plan', '--help'], 0],
     ['no command', [], 1],
-    ['an engine that is away, as a document', ['plan', '--json', '--engine', 'http://127.0.0.1:1'], 1],
+    ['an unavailable engine, as a JSON document', ['plan', '--json', '--engine', 'http://127.0.0.1:1'], 1],
   ])('%s: the same as from the function', async (_what, args, code) => {
     const [inProcess, { result }] = [runCli(args), startCli(args)];
     const { exitCode, stdout, stderr } = await result;
@@ -23,7 +23,7 @@ describe('exit code and streams', () => {
     expect({ exitCode, stdout, stderr }).toEqual(withoutJson(await inProcess));
   });
 
-  it('a command with more to do: exit 2, with the environment of the process', async () => {
+  it('a plan with changes: exit 2, and the environment of the process applies', async () => {
     const engine = await startFakeEngine();
     const { exitCode, stdout } = await startCli(['plan', '--no-diff'], { CONDUCTOR_URL: engine.url }).result;
     await engine.stop();
@@ -31,7 +31,7 @@ describe('exit code and streams', () => {
     expect(stdout).toContain(`${engine.url}: plan `);
   });
 
-  it('FORCE_COLOR: coloured although it is no terminal', async () => {
+  it('FORCE_COLOR: coloured although stdout is not a terminal', async () => {
     const { stdout } = await startCli(['plan', '--help'], { FORCE_COLOR: '1' }).result;
     expect(stdout).toContain('\x1b[1mUsage:');
   });

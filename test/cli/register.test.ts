@@ -44,7 +44,7 @@ describe('service-router register', () => {
     expect((await register()).stdout).toMatch(/: no changes; \d+ unchanged\n$/);
   });
 
-  it('changes a task type and a handler, each by the call for what exists', async () => {
+  it('updates an existing task type and an existing handler, each by its update call', async () => {
     await register();
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
     copy.set('event-handlers/mdm.json', ['active'], false);

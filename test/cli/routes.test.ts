@@ -34,7 +34,7 @@ describe('router routes', () => {
     expect(stdout).toContain('conductor_worker or conductor_admin');
   });
 
-  it('the configuration: its values are what is shown', async () => {
+  it('the configuration: its values are shown', async () => {
     const env = {
       ADAPTOR_WORKFLOWVERSION: '1',
       ROUTER_RESPONSEDEADLINEMS: '30500',
@@ -68,7 +68,7 @@ describe('router routes', () => {
     expect(stdout).toMatch(/^adaptor: tasks of .*017 to domain north/m);
   });
 
-  it('several versions: each with its share; one that no file has is said to be missing', async () => {
+  it('several versions: each with its share; one without a definition file is marked as missing', async () => {
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 30 }');
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 10, 9: 90 }');
     const { stdout } = await runCli(['routes', '--dir', copy.dir]);
@@ -86,7 +86,7 @@ describe('router routes', () => {
     });
   });
 
-  it('versions without any: refused, with what to do', async () => {
+  it('empty versions: refused, with what to do', async () => {
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: {}');
     const refused = await runCli(['routes', '--dir', copy.dir]);
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('versions is empty')]);
@@ -111,7 +111,7 @@ describe('router routes', () => {
     expect(stdout).toMatch(/^movies: rate-limit if always$/m);
   });
 
-  it('limits of all callers together and of places in flight: shown', async () => {
+  it('limits for all callers together and for requests in flight: shown', async () => {
     copy.replace(
       'gateway.config.yml',
       '      - in-flight: # only clients with client.<client id>.maxInFlight\n      - workflow:\n',
@@ -121,7 +121,7 @@ describe('router routes', () => {
     expect(stdout).toMatch(/^movies .* 1000\/s per client, 40 at a time in total, body/m);
   });
 
-  it('a route to a version that is not there: marked in its row', async () => {
+  it('a route to a version that does not exist: marked in its row', async () => {
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, version: 3');
     const { exitCode, stdout } = await runCli(['routes', '--dir', copy.dir]);
     expect(exitCode).toBe(0);

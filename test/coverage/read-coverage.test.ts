@@ -53,7 +53,7 @@ it('lines that one of two processes has run are covered; types, comments and imp
   expect(readCoverage(join(dir, 'one'), dir, ['a.ts'])).toMatchObject([{ covered: 6, missed: [16, 17] }]);
 });
 
-it('a file that no process has loaded has no covered line; half a report is passed over', () => {
+it('a file that no process has loaded has no covered line; an incomplete report is ignored', () => {
   run('two', 'one');
   writeFileSync(join(dir, 'two', 'half.json'), '{"result":[');
   const files = readCoverage(join(dir, 'two'), dir, ['a.ts', 'b.ts']);

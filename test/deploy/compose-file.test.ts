@@ -52,7 +52,7 @@ describe('secrets', () => {
 });
 
 describe('what can reach what', () => {
-  it('only the load balancer may be published elsewhere than on the loopback address', () => {
+  it('only the load balancer may be published on an address other than loopback', () => {
     for (const [name, { ports = [] }] of services) {
       for (const port of ports) {
         const isLocal =
@@ -76,7 +76,7 @@ describe('what can reach what', () => {
   });
 
   it.each(['conductor-a', 'conductor-b'])(
-    '%s shares a network with the routers, the registration, the pruner, the UI and the database only',
+    '%s shares a network only with the routers, the registration, the pruner, the UI and the database',
     (engine) => {
       const near = services.map(([name]) => name).filter((name) => name !== engine && shareNetwork(name, engine));
       // Keycloak is on the list because it uses the same database server.

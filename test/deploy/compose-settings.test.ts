@@ -49,7 +49,7 @@ describe('the product’s services', () => {
     expect(existsSync(`${rootDir}${String(command).split(' ')[0]}`)).toBe(true);
   });
 
-  it('the image lists every name that Prometheus asks an operations port by', () => {
+  it('the image lists every host name by which Prometheus calls an operations port', () => {
     const listed = /^ops\.hosts=(.*)$/m.exec(textOf('deploy/image/default.properties'))?.[1]?.split(',');
     const asked = [...textOf('deploy/prometheus/prometheus.yml').matchAll(/'([\w-]+):8081'/g)].map(([, name]) => name);
     expect(asked.length).toBeGreaterThan(0);
@@ -113,16 +113,16 @@ describe('addresses', () => {
     addressesIn(text).map((address) => [name, ...address] as const),
   );
 
-  it('there are many', () => {
+  it('more than twenty are found', () => {
     expect(all.length).toBeGreaterThan(20);
   });
 
-  it.each(all)('%s asks %s:%i, which is a service on a network of its own that opens this port', (name, host, port) => {
+  it.each(all)('%s calls %s:%i, a service on a shared network that opens this port', (name, host, port) => {
     expect(ports[host]).toContain(port);
     expect(networksOf(name).filter((network) => hosts.get(host)?.has(network))).not.toEqual([]);
   });
 
-  it('the UI’s proxy asks a name that both servers of the engine have', () => {
+  it('the UI’s proxy calls a host name that both servers of the engine have', () => {
     const [, host = ''] = /set \$engine ([\w-]+):8080;/.exec(textOf('deploy/conductor-ui/nginx.conf')) ?? [];
     expect([...(hosts.get(host) ?? [])]).toEqual(['engine']);
     expect(networksOf('conductor-ui')).toContain('engine');
@@ -178,7 +178,7 @@ describe('files', () => {
     expect(textOf('deploy/redis/engine.conf')).toMatch(/^maxmemory-policy noeviction$/m);
   });
 
-  it('every engine ends when it is out of memory, and the UI finds it', () => {
+  it('every engine exits when it is out of memory, and has the host name that the UI calls', () => {
     for (const engine of ['conductor-a', 'conductor-b', 'conductor-redis']) {
       const { command, networks } = compose.services[engine] ?? {};
       expect([command].flat()).toContain('-XX:+ExitOnOutOfMemoryError');

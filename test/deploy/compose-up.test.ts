@@ -52,7 +52,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   const health = (question: string) =>
     Promise.all(routers.map((name) => project.run('exec', '-T', name, 'node', 'deploy/image/health.mjs', question)));
 
-  /** Returns the response of a URL inside the set, requested from a container. */
+  /** Returns the response of a URL inside the stack, requested from a container. */
   const ask = (url: string, from = 'router-a') =>
     project.run('exec', '-T', from, 'node', '--eval', `fetch('${url}').then((r) => r.text()).then(console.log)`);
   const metrics = () => Promise.all(routers.map((name) => ask('http://127.0.0.1:8081/metrics', name))).then(String);
@@ -149,7 +149,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   });
 
   it(
-    'each of two engines and of two routers may be killed: requests go on',
+    'requests succeed again after either router or either engine is killed',
     async () => {
       for (const name of ['router-a', 'router-b', 'conductor-a', 'conductor-b']) {
         await project.run('kill', name);
@@ -205,7 +205,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
     it.each([
       ['a write', 'POST', '/api/workflow', 403],
       ['a termination', 'DELETE', '/api/workflow/x', 403],
-      ['a poll, which takes tasks away', 'GET', '/api/tasks/poll/movies_intake', 403],
+      ['a poll, which takes tasks from the queue', 'GET', '/api/tasks/poll/movies_intake', 403],
       ['a batch poll', 'GET', '/api/tasks/poll/batch/movies_intake?count=9', 403],
       ['a poll behind a path parameter', 'GET', '/api/tasks/queue/..;/poll/movies_intake', 400],
       ['a poll behind encoded characters', 'GET', '/api/tasks/%70oll/movies_intake', 400],
@@ -243,7 +243,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   );
 
   it(
-    'workers stop with exit code 0 and are missed by nobody once they are back',
+    'workers stop with exit code 0, and a request made meanwhile gets its response once they are back',
     async () => {
       await project.run('stop', 'workers');
       const state = await project.run('ps', '--all', '--format', '{{.ExitCode}}', 'workers');
@@ -259,7 +259,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   );
 
   it(
-    'down and up again: executions are still there, and definitions are not written anew',
+    'down and up again: executions are still there, and definitions are not written again',
     async () => {
       const id = String((await callAs('demo', '/movies/Metropolis')).headers['x-execution-id']);
       await project.run('down');

@@ -87,7 +87,7 @@ describe('the image', () => {
     expect(read.filter(isIgnored)).toEqual([]);
   });
 
-  it('has nothing of the embedded stack but in the target demo', () => {
+  it('contains the embedded stack only in the target demo', () => {
     expect([...closure.files].filter((file) => file.startsWith('dev/'))).toEqual([]);
     expect(stage('sources')).toMatch(/^RUN mv dev \/embedded-stack/m);
     expect(stage('product')).not.toContain('embedded-stack');
@@ -113,19 +113,19 @@ describe('the image', () => {
     '.run/engine/conductor.db',
     'node_modules/x/index.js',
     'test/x.ts',
-  ])('the builder never sees %s', (file) => {
+  ])('the build context excludes %s', (file) => {
     expect(isIgnored(file)).toBe(true);
   });
 
   it.each(['config/production.properties', 'deploy/example.env', 'deploy/keycloak/x.json', 'workers/.env', 'x.log'])(
-    'the builder never sees %s, which may hold secrets',
+    'the build context excludes %s, which may hold secrets',
     (file) => {
       expect(isIgnored(file)).toBe(true);
     },
   );
 
   it.each(['.npmrc', 'package-lock.json', 'config/default.properties', 'deploy/image/health.mjs'])(
-    'the builder sees %s',
+    'the build context includes %s',
     (file) => {
       expect(isIgnored(file)).toBe(false);
     },

@@ -33,13 +33,13 @@ describe('haproxy.cfg', () => {
     for (const key of longest) expect([key, millisecondsOf('timeout server') > config[key]]).toEqual([key, true]);
   });
 
-  it('the router gives up first on headers, bodies and answers, so that the client gets its problem document', () => {
+  it('the router times out first on headers, bodies and responses, so that the client gets a problem document', () => {
     expect(millisecondsOf('timeout http-request')).toBeGreaterThan(config['router.headersTimeoutMs']);
     expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.requestTimeoutMs']);
     expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.responseSendTimeoutMs']);
   });
 
-  it('its servers are services on a network of its own, on their ports', () => {
+  it('its servers are services that share a network with it, on their ports', () => {
     const servers = [...file.matchAll(/^ *server ([\w-]+) ([\w-]+):(\d+)/gm)];
     expect(servers).toHaveLength(5);
     for (const [, name = '', host = '', port] of servers) {

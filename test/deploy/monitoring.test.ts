@@ -94,7 +94,7 @@ describe('the check of expressions', () => {
     expect(unknownIn(expression)).toEqual(expected);
   });
 
-  it('something that is no PromQL is refused', () => {
+  it('text that is not PromQL is refused', () => {
     expect(() => namedIn('sum(rate(x[5m])')).toThrow('not PromQL');
   });
 });
@@ -103,7 +103,7 @@ describe('the dashboard', () => {
   const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 
   it.each(panels.map((panel) => [panel.title, panel] as const))(
-    '%s: names only what there is',
+    '%s: names only metrics and labels that exist',
     (_title, { targets = [] }) => {
       expect(targets.length).toBeGreaterThan(0);
       for (const { expr } of targets) expect([expr, unknownIn(withoutVariables(expr))]).toEqual([expr, []]);
@@ -120,7 +120,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('every variable that is used is defined, and asks for a metric and a label that exist', () => {
+  it('every variable that is used is defined, and queries a metric and a label that exist', () => {
     const defined = dashboard.templating.list.map(({ name }) => name);
     const used = new Set(
       [...JSON.stringify(dashboard.panels).matchAll(/\$\{?(?!__)(\w+)\}?/g)].map(([, name]) => name),
@@ -135,7 +135,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('no panel lies on another', () => {
+  it('no panels overlap', () => {
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
     );
@@ -161,7 +161,7 @@ describe('the dashboard', () => {
 
 describe('the alert rules', () => {
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s names only what there is, and says how bad it is',
+    '%s names only metrics and labels that exist, and has a severity',
     (alert, rule) => {
       expect(unknownIn(rule.expr)).toEqual([]);
       expect(rule.for).toMatch(/^\d+m$/);
@@ -173,7 +173,7 @@ describe('the alert rules', () => {
   );
 
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s: its summary names labels that its expression leaves',
+    '%s: its summary names labels that its expression keeps',
     (_alert, rule) => {
       const kept = [...namedIn(rule.expr).grouping, ...(/\bby\b/.test(rule.expr) ? [] : scrapeLabels)];
       const named = [...rule.annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label);

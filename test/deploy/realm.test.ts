@@ -12,7 +12,7 @@ describe('deploy/keycloak/service-router-realm.json', () => {
     ['reader', 'sisdata_R'],
     ['worker', 'conductor_worker'],
     ['ops', 'conductor_admin'],
-  ])('%s gets %s without asking, and nothing else', (id, scope) => {
+  ])('%s gets %s without requesting it, and nothing else', (id, scope) => {
     expect(client(id)?.defaultClientScopes).toEqual(['service-router', scope]);
     expect(client(id)?.['optionalClientScopes']).toEqual([]);
     expect(client(id)?.['fullScopeAllowed']).toBe(false);
@@ -26,7 +26,7 @@ describe('deploy/keycloak/service-router-realm.json', () => {
     }
   });
 
-  it('clients are confidential and know no other grant than client credentials', () => {
+  it('clients are confidential and may use only the client credentials grant', () => {
     for (const one of realm.clients) {
       expect(one).toMatchObject({
         publicClient: false,
@@ -42,7 +42,7 @@ describe('deploy/keycloak/service-router-realm.json', () => {
     for (const { attributes } of realm.clients) expect(attributes['access.token.header.type.rfc9068']).toBe('true');
   });
 
-  it('every scope that gateway.config.yml asks for can be had, and shows in the token', () => {
+  it('every scope that gateway.config.yml requires can be requested, and appears in the token', () => {
     const text = JSON.stringify(parse(textOf('gateway.config.yml')));
     const asked = [...text.matchAll(/"(sisdata_\w+|conductor_\w+)"/g)].map(([, scope]) => scope);
     expect(new Set(asked).size).toBe(3);
@@ -52,7 +52,7 @@ describe('deploy/keycloak/service-router-realm.json', () => {
     }
   });
 
-  it('the audience is the one that the router asks for', () => {
+  it('the audience is the one that the router requires', () => {
     const variable = compose.services['router-a']?.environment?.['OAUTH_AUDIENCE'] ?? '';
     const audience = /^\$\{OAUTH_AUDIENCE:-(.+)\}$/.exec(variable)?.[1];
     expect(textOf('deploy/keycloak/service-router-realm.json')).toContain(`"included.custom.audience": "${audience}"`);

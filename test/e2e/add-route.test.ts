@@ -113,7 +113,7 @@ describe('routes that add-route has written', () => {
     });
   });
 
-  it('POST without the scope: 403, and nothing arrives; a read needs none', async () => {
+  it('POST without the scope: 403, and nothing arrives; a read needs no scope', async () => {
     const before = ours.received.length;
     expect((await reader(`/${orders}/7`, { method: 'POST', body: '{}' })).status).toBe(403);
     expect(ours.received).toHaveLength(before);
@@ -126,7 +126,7 @@ describe('routes that add-route has written', () => {
     expect([refused.status, refused.headers['allow']]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('the OpenAPI document has them, with their summary', async () => {
+  it('the OpenAPI document has the routes, with their summary', async () => {
     const document = (await call(`${stack.url}/openapi.json`)).json<OpenApiDocument>();
     expect(Object.keys(document.paths)).toEqual(
       expect.arrayContaining([

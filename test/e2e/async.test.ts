@@ -95,7 +95,7 @@ async function answerNext(answer: object = outbound): Promise<void> {
 }
 
 describe('Prefer: respond-async', () => {
-  it('202 at once, with where to look; the response is the synchronous response, byte for byte', async () => {
+  it('202 at once, with links; the later response equals the synchronous response, byte for byte', async () => {
     const accepted = await demo(person, prefer('respond-async'));
     expect(accepted.status).toBe(202);
     const { id, ...document } = accepted.json<Document>();
@@ -133,7 +133,7 @@ describe('Prefer: respond-async', () => {
     expect(later.headers['x-execution-id']).toBe(id);
   });
 
-  it('a response that is a problem is the same one later: its request id, its detail', async () => {
+  it('a problem response keeps its request id and its detail when it is fetched again', async () => {
     const { id, links } = await startLater();
     const task = await worker.take();
     const reasonForIncompletion = 'back-end-timeout: no response within 20000 ms; the change may have been applied';
@@ -148,7 +148,7 @@ describe('Prefer: respond-async', () => {
     expect((await demo(links.response)).bytes).toEqual(first.bytes);
   });
 
-  it('a read as well; a HEAD gets the head of the document', async () => {
+  it('defers reads as well; HEAD returns the header fields of the execution document', async () => {
     const { id, links } = await startLater(prefer('respond-async', { method: 'GET' }));
     const head = await demo(links.self, { method: 'HEAD' });
     expect([head.status, head.text, Number(head.headers['content-length']) > 100]).toEqual([200, '', true]);
@@ -166,7 +166,7 @@ describe('Prefer: respond-async', () => {
     expect(await metric('router_completion_waiters')).toBe(0);
   });
 
-  it('what is meant for the router does not reach the back end, other preferences do', async () => {
+  it('preferences for the router do not reach the back end, other preferences do', async () => {
     await startLater(prefer('return=minimal, Respond-Async, wait=0 ,handling="a, b"'));
     const task = await worker.take();
     const { headers } = (task.inputData as { inbound: { headers: Record<string, string> } }).inbound;
@@ -177,7 +177,7 @@ describe('Prefer: respond-async', () => {
 });
 
 describe('Prefer: wait', () => {
-  it('shorter than usual: 202 when it is spent, and the execution goes on', async () => {
+  it('shorter than the default: 202 at the end of the wait, and the execution continues', async () => {
     const startedAt = performance.now();
     const accepted = await demo(person, prefer('wait=1', { method: 'GET' }));
     expect(accepted).toMatchObject({ status: 202, headers: { 'preference-applied': 'wait=1' } });
@@ -188,7 +188,7 @@ describe('Prefer: wait', () => {
     expect((await demo(links.response, prefer('wait=2', {}))).text).toBe('dóne\n');
   });
 
-  it('longer than usual: the response, when it comes in time', async () => {
+  it('longer than the default: the response, when it comes in time', async () => {
     const waiting = demo(note, prefer('respond-async, wait=3'));
     const task = await worker.take();
     await pause(budgetMs + 300);
@@ -196,7 +196,7 @@ describe('Prefer: wait', () => {
     expect(await waiting).toMatchObject({ status: 207, text: 'dóne\n' });
   });
 
-  it('longer than the cap: the cap, which 202 names', async () => {
+  it('longer than the maximum: 202 at the maximum, which Preference-Applied names', async () => {
     const accepted = await demo(person, prefer('wait=99999999999999999999'));
     expect(accepted).toMatchObject({ status: 202, headers: { 'preference-applied': `wait=${maxWaitMs / 1_000}` } });
     await answerNext();
@@ -239,7 +239,7 @@ it('a Prefer of 8 KB is ignored', async () => {
 });
 
 describe('GET /executions/{id} with Prefer: wait', () => {
-  it('answers when the execution ends; several at once, and the synchronous client too', async () => {
+  it('responds when the execution ends, to several requests at once and to the synchronous client', async () => {
     const synchronous = demo(note, prefer('wait=3'));
     const task = await worker.take();
     const path = `/executions/${task.workflowInstanceId}`;
@@ -255,7 +255,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
     expect(await synchronous).toMatchObject({ status: 207 });
   });
 
-  it('a wait that is spent: the document as it is, with Retry-After', async () => {
+  it('a wait that ends before the execution: the current document, with Retry-After', async () => {
     const { links } = await startLater();
     const answer = await demo(links.self, prefer('wait=1', {}));
     expect(answer).toMatchObject({ status: 200, headers: { 'retry-after': '1', 'preference-applied': 'wait=1' } });
@@ -288,7 +288,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
 });
 
 describe('DELETE /executions/{id}', () => {
-  it('no worker has it: cancelled; no worker gets it; again: the same', async () => {
+  it('no worker has the task: cancelled, no worker gets it, and a second DELETE returns the same', async () => {
     const { id, links } = await startLater();
     const cancelled = await demo(links.self, { method: 'DELETE' });
     expect(cancelled).toMatchObject({ status: 200 });
@@ -313,7 +313,7 @@ describe('DELETE /executions/{id}', () => {
     expect([answer.status, typeOf(answer)]).toEqual([409, 'execution-cancelled']);
   });
 
-  it('a worker has it: 409, and it goes on; ended: 409', async () => {
+  it('a worker has the task: 409, and the execution continues; an ended execution: 409', async () => {
     const { id, links } = await startLater();
     const task = await worker.take();
     const refused = await demo(links.self, { method: 'DELETE' });
@@ -325,7 +325,7 @@ describe('DELETE /executions/{id}', () => {
     expect((await demo(links.response)).status).toBe(207);
   });
 
-  it('while a worker takes it, here or through another router: 200 only if no worker gets it', async () => {
+  it('while a worker takes the task, here or through another router: 200 only if no worker gets it', async () => {
     const second = await startProgram('gateway/main.ts', { ...stack.routerEnv });
     const workers = [worker, await handWorker(String(second.ready['url']), 'college-adaptor_intake', domain)];
     const random = randomOfRun();
@@ -359,7 +359,7 @@ describe('DELETE /executions/{id}', () => {
   });
 });
 
-describe('whose execution it is', () => {
+describe('ownership of executions', () => {
   /** Returns a response without the parts that differ in every exchange. */
   const shape = (answer: RouterAnswer) => {
     const { requestId: _, ...document } = answer.json();
@@ -390,7 +390,7 @@ describe('whose execution it is', () => {
     await answerNext();
   });
 
-  it('makes the same engine calls for an unknown execution and for one of another client, so timing reveals nothing', async () => {
+  it('makes the same engine calls for an unknown execution and for one of another client', async () => {
     const { id } = await startLater();
     const calls = async () => {
       const counts = Object.entries(await readCounts(stack.operationsUrl));
@@ -460,8 +460,8 @@ describe('whose execution it is', () => {
   });
 });
 
-describe('a synchronous 504 on a write', () => {
-  it('has the links by which its outcome can be found', async () => {
+describe('a synchronous 504', () => {
+  it('on a write has the links to the outcome of the execution', async () => {
     const spent = await demo(person, change);
     expect([spent.status, typeOf(spent)]).toEqual([504, 'wait-budget-spent']);
     const { links, executionId } = spent.json<{ links: Document['links']; executionId: string }>();
@@ -471,7 +471,7 @@ describe('a synchronous 504 on a write', () => {
     expect(await demo(links.response)).toMatchObject({ status: 207, text: 'dóne\n' });
   });
 
-  it('one on a read has none: it was terminated, and what it was told is told again', async () => {
+  it('on a read has no links: the execution is terminated, and its response later is the same 504', async () => {
     const spent = await demo(person);
     expect(spent.status).toBe(504);
     const { executionId, links } = spent.json<{ executionId: string; links?: object }>();
@@ -484,8 +484,8 @@ describe('a synchronous 504 on a write', () => {
   });
 });
 
-describe('routers come and go', () => {
-  it('killed between the 202 and the result: the next one has the response', async () => {
+describe('routers that are killed or stopped', () => {
+  it('killed between the 202 and the result: the next router returns the response', async () => {
     const { id, links } = await startLater();
     await stack.router.kill();
     await stack.restartRouter();
@@ -497,7 +497,7 @@ describe('routers come and go', () => {
     expect(await demo(links.response)).toMatchObject({ status: 207, text: 'dóne\n' });
   });
 
-  describe('another one on the same engine', () => {
+  describe('a second router on the same engine', () => {
     let second: Program;
     let atSecond: Caller;
     beforeAll(async () => {

@@ -52,7 +52,7 @@ async function expectUnharmed(): Promise<void> {
   expect(seen()).toEqual([`GET /api/metadata/taskdefs/${canary}`]);
 }
 
-describe('paths that lead round the list', () => {
+describe('paths that try to bypass the allow-list', () => {
   it.each([
     '/conductor/api/metadata/../admin/config',
     '/conductor/api/metadata/./taskdefs',
@@ -110,7 +110,7 @@ describe('paths that lead round the list', () => {
     '/adaptor/001/..%2f..%2fconductor/api/admin/config',
     '*',
     `/conductor/api/metadata/taskdefs/${'a/'.repeat(200)}../../x`,
-  ])('GET %s → the engine sees nothing of it', async (path) => {
+  ])('GET %s → nothing reaches the engine', async (path) => {
     attacked.engine.requests.length = 0;
     const answer = await send(`GET ${path} HTTP/1.1`);
     expect(seen()).toEqual([]);
@@ -126,7 +126,7 @@ describe('paths that lead round the list', () => {
     (to: string) => `GET ${to.replace('http://', '//')}/api/admin/config HTTP/1.1`,
     (to: string) => `GET ${to.replace('http://', '')}/api/admin/config HTTP/1.1`,
     (to: string) => `CONNECT ${to.replace('http://', '')} HTTP/1.1`,
-  ])('absolute and authority form %# → refused, and nobody is called', async (line) => {
+  ])('absolute and authority form %# → refused, and no server is called', async (line) => {
     attacked.engine.requests.length = 0;
     for (const to of [attacked.engine.url, attacked.stack.url]) {
       const answer = await send(line(to));
@@ -136,7 +136,7 @@ describe('paths that lead round the list', () => {
     await expectUnharmed();
   });
 
-  it('an absolute target in Host → no other server is called', async () => {
+  it('the address of the engine in Host → 404, and nothing reaches the engine', async () => {
     attacked.engine.requests.length = 0;
     const { host: engineHost } = new URL(attacked.engine.url);
     const bytes = `GET /api/admin/config HTTP/1.1\r\nHost: ${engineHost}\r\nConnection: close\r\n\r\n`;
@@ -208,7 +208,7 @@ describe('results that say more than a worker may', () => {
     { outputMessage: { '@type': 'x' } },
     { status: 'BANANA' },
     { status: 3 },
-  ])('%j → 400, and the engine sees nothing of it', async (fields) => {
+  ])('%j → 400, and nothing reaches the engine', async (fields) => {
     const result = { taskId: canary, workflowInstanceId: canary, status: 'COMPLETED', reasonForIncompletion: 'x' };
     for (const path of ['tasks', 'tasks/update-v2']) {
       attacked.engine.requests.length = 0;
@@ -265,7 +265,7 @@ describe('a forwarded call', () => {
     await expectUnharmed();
   });
 
-  it('what comes behind an upgrade or a body is never taken for a request to the engine', async () => {
+  it('bytes behind an upgrade or in a body are never taken for a request to the engine', async () => {
     attacked.engine.requests.length = 0;
     const inner = `GET /api/admin/config HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
     await send(`GET /conductor/api/metadata/taskdefs/${canary} HTTP/1.1`, ['Upgrade: x', 'Connection: Upgrade'], inner);

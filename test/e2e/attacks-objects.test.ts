@@ -155,7 +155,7 @@ describe('a client that is limited to MIS code 001', () => {
     expect(reached()).toEqual([]);
   });
 
-  it('works for no pool unless it is limited to pools as well', async () => {
+  it('gets no tasks from any pool unless it is limited to pools as well', async () => {
     expectForbidden(await client('one-worker', 'conductor_worker')(`/conductor/api/tasks/poll/${taskType}`));
     expect(reached()).toEqual([]);
   });
@@ -215,7 +215,7 @@ describe('workers', () => {
     ['the default pool, single', '/poll/TYPE'],
     ['its own domain as the second', '/poll/batch/TYPE?domain=001&domain=002&count=1&timeout=1'],
     ['a list of domains', '/poll/batch/TYPE?domain=001,002&count=1&timeout=1'],
-    ['another parameter for it', '/poll/batch/TYPE?Domain=002&count=1&timeout=1'],
+    ['a parameter with another spelling', '/poll/batch/TYPE?Domain=002&count=1&timeout=1'],
     ["the engine's own name of that queue", '/poll/batch/001:TYPE?domain=002&count=1&timeout=1'],
     ['that name with an encoded colon', '/poll/batch/001%3aTYPE?domain=002&count=1&timeout=1'],
     ['a domain that ends in its own', '/poll/batch/TYPE?domain=001:002&count=1&timeout=1'],
@@ -287,7 +287,7 @@ describe('workers', () => {
     expect([(await statusOf(id)).status, (await statusOf(own)).status]).toEqual(['COMPLETED', 'COMPLETED']);
   });
 
-  it('names that come twice in a result: a later own id does not open the earlier one', async () => {
+  it('a result with two task ids: an allowed id after the id of another task does not complete that task', async () => {
     const id = await start('001');
     const own = await start('002');
     const task = await take(worker('unlimited'), '001');
@@ -342,7 +342,7 @@ describe('workers', () => {
     expect((await worker('worker-typed')(api(`/poll/${taskType}?domain=001`))).status).toBe(204);
   });
 
-  it('a dot segment as the place of a task never becomes one in a path', async () => {
+  it('a dot segment in a task id never becomes a segment of a path to the engine', async () => {
     const uuid = crypto.randomUUID();
     for (const place of ['.', '..', '../..', '%2e%2e']) {
       const task = { taskId: `${uuid}.${place}`, workflowInstanceId: uuid, status: 'COMPLETED' };

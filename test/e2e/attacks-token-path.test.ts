@@ -1,4 +1,4 @@
-// Tests of attacks on the token path of the running router: it is no oracle, no open relay and no amplifier. A proxy
+// Tests of attacks on the token path of the running router: it is not an oracle, an open relay or an amplifier. A proxy
 // records the requests that the identity provider receives.
 
 import { request as httpRequest } from 'node:http';
@@ -158,12 +158,12 @@ describe("the provider's internals stay inside", () => {
       { status: 200, headers: json, body: text({ access_token: marker, token_type: 'mac' }) },
     ],
     [
-      'an error with its words',
+      'an error with a description',
       401,
       { status: 401, headers: json, body: text({ error: 'invalid_client', error_description: marker }) },
     ],
     [
-      'an error that nobody knows',
+      'an unknown error code',
       400,
       { status: 400, headers: json, body: text({ error: 'x_internal', error_description: marker }) },
     ],
@@ -205,7 +205,7 @@ describe('no oracle', () => {
       (id: string, secret: string) =>
         post(JSON.stringify({ keyId: id, keySecret: secret }), { path: '/conductor/api/token' }),
     ],
-  ])('%s: unknown client and wrong secret get one response for the same work', async (_name, ask) => {
+  ])('%s: unknown client and wrong secret get the same response for the same work', async (_name, ask) => {
     const wrong = await ask('demo', 'wrong');
     const work = asked().splice(0);
     attacked.provider.requests.length = 0;
@@ -235,7 +235,7 @@ describe('attempts', () => {
     Promise.all(Array.from({ length: times }, async (_, n) => (await ask(n)).status));
   const countOf = (all: readonly number[], status: number) => all.filter((one) => one === status).length;
 
-  it('30 guesses at one client from one address → ten are tried; others are not concerned', async () => {
+  it('30 guesses at one client from one address → ten are tried; others are not affected', async () => {
     const from = newAddress();
     const all = await statuses(30, () => guess('demo', { from }));
     expect([countOf(all, 401), countOf(all, 429)]).toEqual([10, 20]);

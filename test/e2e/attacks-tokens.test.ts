@@ -281,7 +281,7 @@ describe('scope', () => {
     expect((await sendFields(url(), bearer(withClaims(claims)))).status).toBe(200);
   });
 
-  it('JSON with white space is JSON → accepted', async () => {
+  it('JSON with white space → accepted', async () => {
     const { header, claims } = honest();
     const pretty = (text: string) => JSON.stringify(JSON.parse(text), null, 2);
     expect((await sendFields(url(), bearer(signed(pretty(header), pretty(claims))))).status).toBe(200);
@@ -315,7 +315,7 @@ describe('the place of the token', () => {
     await expectUnharmed();
   });
 
-  it('X-Authorization where only Authorization is taken → 401', async () => {
+  it('X-Authorization where only Authorization is accepted → 401', async () => {
     attacked.engine.requests.length = 0;
     expectRefused(await sendFields(url('/movies/x'), ['X-Authorization', token()]));
   });

@@ -46,7 +46,7 @@ function expectProblem(answer: RouterAnswer, status: number, code: string): void
   expect(answer.text).not.toMatch(/127\.0\.0\.1|ECONN|node:|\bat /);
 }
 
-describe('no usable answer', () => {
+describe('no usable response', () => {
   it.each([
     ['a connection that is reset', 'reset', 502, 'back-end-bad-answer'],
     ['a response that is cut', 'cut', 502, 'back-end-bad-answer'],
@@ -70,7 +70,7 @@ describe('no usable answer', () => {
   });
 });
 
-describe('answers that only look wrong pass as they are', () => {
+describe('responses that only look wrong are passed on unchanged', () => {
   it('HTML', async () => {
     const answer = await fault('html');
     expect(answer.status).toBe(200);

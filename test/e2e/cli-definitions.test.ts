@@ -234,7 +234,7 @@ describe('what the engine has and the files have not', () => {
     expect(await on.registered()).toEqual(everything);
   });
 
-  it('reports a version that a route starts and neither side has, exit 1; one in a file or in the engine is no finding', async () => {
+  it('reports a version that a route starts and neither side has, exit 1, but none that one side has', async () => {
     await on.prepare();
     const versions = `name: ${movies.workflow}, versions: { 1: 90, 2: 10 }`;
     files.replace('gateway.config.yml', 'name: moviesWF, version: 1', versions);
@@ -503,7 +503,7 @@ describe('interruptions and concurrent changes', () => {
     expect((await on.run('plan')).exitCode).toBe(0);
   });
 
-  it('two applies whose writes cross: the slower one finds done what the other did, exit 0', async () => {
+  it('two concurrent applies: the slower one finds that the other has already made the changes, exit 0', async () => {
     const held = gate.hold((call) => call === 'POST /api/metadata/workflow', 'before');
     const slow = on.run('apply', '--yes', '--engine', gate.url);
     await held;
@@ -515,7 +515,7 @@ describe('interruptions and concurrent changes', () => {
     expect(await on.registered()).toEqual(everything);
   });
 
-  it('two applies of different files at once: one of them says that the engine is not as it left it', async () => {
+  it('two concurrent applies of different files: one of them reports that the engine has changed, exit 1', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     const held = gate.hold(isWrite, 'before');
@@ -610,7 +610,7 @@ describe('dump', () => {
     expect((await on.run('dump', '--json')).json()).toMatchObject({ ok: true, directory: files.dir });
   });
 
-  it('a file that is no JSON: counts as one that differs', async () => {
+  it('a file that is not JSON: counts as one that differs', async () => {
     await on.prepare();
     files.write(movies.file, '{ "name": ');
     const { exitCode, stdout } = await on.run('dump');
@@ -626,13 +626,13 @@ describe('dump', () => {
     expect(stderr).toContain(`the engine has no definition with a name like *${files.suffix}* or nope-*`);
   });
 
-  it('what a terminal would obey, inside a definition: spelled out', async () => {
+  it('control characters in a definition: escaped for the terminal', async () => {
     files.set(movies.taskFile, ['description'], 'clear \u001b[2J \u009b2J');
     const { stdout } = await on.run('plan');
     expect(stdout).toContain('+  "description": "clear \\u001b[2J \\u009b2J"');
   });
 
-  it('a name that is no file name: refused before anything is written, exit 1', async () => {
+  it('a name that is not a valid file name: refused before anything is written, exit 1', async () => {
     const name = `strange name ${files.suffix}`;
     const definition = definitionIn(files, movies.taskFile, { name });
     await on.send('POST', '/metadata/taskdefs', [definition]);
@@ -670,7 +670,7 @@ describe.each(['plan', 'apply'])('%s: bad files', (command) => {
     expect(stderr).toContain(`there is no workflows/tasks/${movies.task}.json`);
   });
 
-  it('--only that fits nothing: says so, exit 1', async () => {
+  it('--only that matches nothing: says so, exit 1', async () => {
     const { exitCode, stderr } = await runCli([command, '--engine', engineUrl, '--dir', files.dir, '--only', 'nope-*']);
     expect(exitCode).toBe(1);
     expect(stderr).toBe('no definition has a name like nope-*, in the files or in the engine\n');

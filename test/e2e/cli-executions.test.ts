@@ -196,7 +196,7 @@ describe('executions show', () => {
     await cli(['executions', 'terminate', id, '--yes']);
   });
 
-  it('an unknown id: exit 1 and a reason; what is no id: exit 1 without asking the engine', async () => {
+  it('an unknown id: exit 1 and a reason; a malformed id: exit 1 without asking the engine', async () => {
     const unknown = await cli(['executions', 'show', '00000000-0000-4000-8000-000000000000']);
     expect([unknown.exitCode, unknown.stderr]).toMatchObject([
       1,

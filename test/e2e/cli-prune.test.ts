@@ -113,7 +113,7 @@ const prunes = (kind: EngineKind) => {
     await untilOld();
   };
 
-  it('events: what the handler started, what it skipped and why, without what a person is', async () => {
+  it('events: what the handler started, what it skipped and why, without personal values', async () => {
     const applied = String((await patch('0318204')).headers['x-execution-id']);
     const refused = String((await patch('nobody')).headers['x-execution-id']);
     await untilEvents(3);
@@ -138,12 +138,12 @@ const prunes = (kind: EngineKind) => {
     expect(shown.stdout).not.toMatch(/PRUNE01|nobody|persons/);
   });
 
-  it('what is younger than the reconciler looks back: refused, exit 1', async () => {
+  it('an age limit shorter than the look-back of the reconciler: refused, exit 1', async () => {
     const { exitCode, stderr } = await runCli(['prune', '--engine', engine.url, '--older-than', '1s', '--yes']);
     expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('the reconciler looks back that far')]);
   });
 
-  it('a dry run, nobody to ask, or another answer than yes: shows what would go, deletes nothing', async () => {
+  it('a dry run, no terminal, or an answer other than yes: shows what would be deleted, deletes nothing', async () => {
     await untilIdle();
     // SQLite stores the time of events in whole seconds.
     await pollUntil(

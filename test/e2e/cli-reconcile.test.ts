@@ -69,7 +69,7 @@ async function loseEvent(): Promise<string> {
 }
 
 it(
-  'a lost event: a look names it and changes nothing, --yes repairs it, then nothing of it is missing',
+  'a lost event: a dry run names it and changes nothing, --yes repairs it, then it is not missing any more',
   { timeout: 150_000 },
   async () => {
     const lost = await loseEvent();

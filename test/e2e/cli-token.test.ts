@@ -90,7 +90,7 @@ describe('a token that is refused', () => {
   ];
 
   it.each(reasons)(
-    '%s: named with what the token says and what is configured, 401 as the router answers',
+    '%s: named with what the token says and what is configured, 401 as from the router',
     async (reason, forge, says) => {
       const text = forge();
       const { exitCode, stdout, stderr } = await explain(text);
@@ -103,7 +103,7 @@ describe('a token that is refused', () => {
     },
   );
 
-  it('inactive: what the identity provider says of an opaque one', async () => {
+  it('inactive: an opaque token that the identity provider calls inactive', async () => {
     const introspection = {
       OAUTH_INTROSPECTIONURL: `${stack.issuer}/token/introspection`,
       OAUTH_INTROSPECTIONCLIENTID: 'introspector',
@@ -202,7 +202,7 @@ describe('a valid token', () => {
     ],
   ];
 
-  it.each(cases)('%s (%s): judged as the router answers', async (_title, client, options, path, method, refused) => {
+  it.each(cases)('%s (%s): same result as from the router', async (_title, client, options, path, method, refused) => {
     const text = await tokenOf(stack.url, client);
     const { exitCode, stdout } = await explain(text, ...options);
     const status = await statusOf(text, path, method);

@@ -151,7 +151,7 @@ describe('through the router', () => {
   afterAll(() => stack?.stop());
   const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };
 
-  it('register and status as the ops client: as straight to the engine', async () => {
+  it('register and status as the ops client: the same results as directly at the engine', async () => {
     const through = ['--router', stack.url, '--dir', definitions.dir];
     const registered = await runCli(['register', ...through], ops);
     expect(registered).toMatchObject({ exitCode: 0, stderr: '' });
@@ -165,7 +165,7 @@ describe('through the router', () => {
     expect(exitCode).toBe(0);
   });
 
-  it('a client that may not register: the reason of the router, exit 1', async () => {
+  it('a client that may not register: the reason from the router, exit 1', async () => {
     const env = { OPS_CLIENTID: 'worker', OPS_CLIENTSECRET: 'worker-secret' };
     const { exitCode, stderr } = await runCli(['register', '--router', stack.url, '--dir', definitions.dir], env);
     expect(exitCode).toBe(1);

@@ -49,7 +49,7 @@ describe('a response over 1 KiB', () => {
     expect(answer.bytes.length).toBeLessThan(text.length / 10);
   });
 
-  it('to a client that does not ask → the very bytes, without Content-Encoding', async () => {
+  it('to a client without Accept-Encoding → the unchanged bytes, without Content-Encoding', async () => {
     const answer = await demo('/adaptor/001/large');
     expect(answer.text).toBe(text);
     expect(answer.headers).not.toHaveProperty('content-encoding');
@@ -72,7 +72,7 @@ describe('a response over 1 KiB', () => {
     },
   );
 
-  it('what the client accepts is between it and the router: the back end is not told', async () => {
+  it('the back end does not receive what the client accepts', async () => {
     seen.length = 0;
     await demo('/adaptor/001/large', asking('br;q=0.7'));
     expect(seen.map(({ headers }) => headers['accept-encoding'])).not.toContain('br;q=0.7');
@@ -80,7 +80,7 @@ describe('a response over 1 KiB', () => {
 });
 
 describe('a response that is sent once more', () => {
-  it('at /executions/{id}/response, and for its Idempotency-Key: as each request accepts it', async () => {
+  it('at /executions/{id}/response, and for its Idempotency-Key: encoded as each request accepts', async () => {
     const put = { method: 'PUT', headers: { 'idempotency-key': randomUUID() } };
     const first = await demo('/adaptor/001/large', put);
     expect(first.text).toBe(text);

@@ -91,7 +91,7 @@ const expectsSuccess = ({ operation: { responses = {}, tags = [] } }: Step) =>
   Object.keys(responses).some((status) => /^2/.test(status));
 
 describe('every operation of the document', () => {
-  it('called with its examples → a described answer; 2xx where the document says what that is', async () => {
+  it('called with its examples → a response that the document describes; 2xx where it describes success', async () => {
     const answered: Record<string, number> = {};
     for (const step of steps) {
       const { status, text } = await call(`${stack.url}${step.path}`, requestOf(step));
@@ -121,7 +121,7 @@ describe('every operation of the document', () => {
     expect([cancelled.status, cancelled.json()['type']]).toEqual([409, '/problems/execution-ended']);
   });
 
-  it('that needs a token, called without → 401 unauthorized; with one that is none → 401 invalid-token', async () => {
+  it('that needs a token, called without → 401 unauthorized; with an invalid one → 401 invalid-token', async () => {
     const secured = steps.filter(({ operation }) => operation.security?.some((each) => 'accessToken' in each));
     expect(secured.length).toBeGreaterThan(30);
     for (const { name, method, path } of secured) {
@@ -144,7 +144,7 @@ describe('every operation of the document', () => {
     }
   });
 
-  it('that needs no token answers without one, and a token changes nothing', async () => {
+  it('that needs no token responds without one, and a token changes nothing', async () => {
     const open = steps.filter(({ operation, method }) => method === 'GET' && operation.security?.length === 0);
     expect(open.map(({ name }) => name)).toEqual([
       'GET /openapi.json',

@@ -96,7 +96,7 @@ describe('two routers with Redis', requires('redis'), () => {
     expect(polls).toBeLessThanOrEqual(4 + 2.5 * seconds);
   }, 60_000);
 
-  it('with writes between them: no write is done twice, and at most one read in a hundred', async () => {
+  it('reads and writes: no write is applied twice, and at most one read in a hundred is done twice', async () => {
     const writes = byDepth(40, 300);
     const write = async (n: number) => {
       const answer = await callers[n % 2]!(`/adaptor/001/write-${n}`, { method: 'POST', body: 'x' });
@@ -116,7 +116,7 @@ describe('two routers with Redis', requires('redis'), () => {
     expect(twice.length).toBeLessThanOrEqual(0.01 * 3 * writes);
   }, 60_000);
 
-  it('Redis lost: every read is answered', async () => {
+  it('Redis lost: every read gets its response', async () => {
     await redis.kill();
     await readMany(20, 'without-redis');
     await redis.restart();

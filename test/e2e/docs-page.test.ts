@@ -57,7 +57,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     return block;
   };
 
-  it('is where / leads to', () => expect(page.url()).toBe(`${stack.url}/docs`));
+  it('is where / redirects to', () => expect(page.url()).toBe(`${stack.url}/docs`));
 
   it('shows every operation of the document but those that it lists under another', async () => {
     const { paths } = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApiDocument;
@@ -122,7 +122,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     await problem.close();
   });
 
-  it('nothing broke the policy, no script failed, nothing was fetched from elsewhere', () => {
+  it('nothing violated the policy, no script failed, nothing was fetched from elsewhere', () => {
     expect(complaints).toEqual([]);
     expect(foreign).toEqual([]);
   });

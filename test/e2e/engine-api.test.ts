@@ -146,7 +146,7 @@ describe('workers', () => {
     expect((await call(`${engineUrl}/api/workflow/${id}`)).text).toContain('"n":12345678901234567890');
   });
 
-  it('a poll without a task is held as long as it asks, and leaves empty', async () => {
+  it('a poll without a task is held as long as it asks, and returns no task', async () => {
     const startedAt = performance.now();
     const answer = await worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=400`));
     expect(answer.json()).toEqual([]);
@@ -154,7 +154,7 @@ describe('workers', () => {
     expect((await worker(api(`/tasks/poll/${taskType}`))).status).toBe(204);
   });
 
-  it('a poll whose worker has gone takes no task with it', async () => {
+  it('a poll whose worker has disconnected takes no task', async () => {
     const leave = new AbortController();
     const gone = worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=5000`), { signal: leave.signal }).catch(
       () => undefined,
@@ -187,7 +187,7 @@ describe('workers', () => {
     await Promise.all(held);
   });
 
-  it('bad polls and results are refused with a sentence', async () => {
+  it('bad polls and results are refused with a reason', async () => {
     expect((await worker(api(`/tasks/poll/batch/${taskType}?count=x`))).status).toBe(400);
     expect((await worker(api('/tasks'), json({ status: 'COMPLETED' }))).json()).toMatchObject({
       status: 400,
@@ -202,7 +202,7 @@ describe('workers', () => {
 const metrics = async () => (await call(`${stack.operationsUrl}/metrics`)).text;
 
 describe('a stock SDK worker', () => {
-  it('works through the router with nothing but serverUrl, keyId and keySecret', async () => {
+  it('works through the router with only serverUrl, keyId and keySecret', async () => {
     const client = await orkesConductorClient({
       serverUrl: `${stack.url}/conductor/api`,
       keyId: 'worker',

@@ -80,7 +80,7 @@ beforeAll(async () => {
 }, 120_000);
 
 describe('the event of a PATCH', () => {
-  it.each([200, 204, 299])('PATCH answered %i: starts mdmWF once, correlated with the PATCH', async (status) => {
+  it.each([200, 204, 299])('PATCH with status %i: starts mdmWF once, correlated with the PATCH', async (status) => {
     const executionId = await route('PATCH', status);
     const mdm = await mdmOf(executionId);
     expect(mdm.input).toMatchObject({
@@ -94,7 +94,7 @@ describe('the event of a PATCH', () => {
     expect(await correlated('mdmWF', executionId)).toHaveLength(1);
   });
 
-  it('PATCH answered 300, 404, 409 or 500, or with nothing, GET, and version 1: start nothing', async () => {
+  it('PATCH with status 300, 404, 409 or 500, or without a response, GET, and version 1: start nothing', async () => {
     const quiet = [
       await route('PATCH', 300),
       await route('PATCH', 404),

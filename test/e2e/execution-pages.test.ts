@@ -148,7 +148,7 @@ describe('the list', () => {
     expect(text).toMatch(/waits for a worker that takes movies_intake in domain nobody, for \d+ s/);
   });
 
-  it('answers 400 with reasons to a filter that the engine could not take', async () => {
+  it('returns 400 with reasons for a filter that the engine could not process', async () => {
     const { status, text } = await get("/executions?client=a'b&state=odd&until=yesterday");
     expect(status).toBe(400);
     expect(text).toMatch(/client: only letters[\s\S]*state: unknown[\s\S]*until: not a time/);
@@ -195,7 +195,7 @@ describe('an execution', () => {
     expect(text).toMatch(/class="state bad">failed/);
   });
 
-  it('draws every kind of task, with its state and the way that was taken', async () => {
+  it('draws every kind of task, with its state and the path that was taken', async () => {
     const { text } = await get(`/executions/${drawn}`);
     const nodes = Object.fromEntries(
       [...text.matchAll(/<g class="node (\w+)[^"]*">\s*<title>([^:<]+): ([^<]+)<\/title>/g)].map(
@@ -237,7 +237,7 @@ describe('an execution', () => {
 });
 
 describe('access', () => {
-  it('answers neither other methods, nor other host names, nor requests of other origins’ pages', async () => {
+  it('refuses other methods, other host names, and requests that pages of other origins embed', async () => {
     const path = `${stack.operationsUrl}/executions/${executionOf(failed)}`;
     expect((await call(path, { method: 'POST' })).status).toBe(405);
     expect((await call(path, { method: 'DELETE' })).status).toBe(405);
@@ -257,7 +257,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
   const open = (path: string, options = {}): Promise<OpenPage> =>
     openPage(browser, `${stack.operationsUrl}${path}`, options);
 
-  it('is used without a mouse: an id is typed, its page opens, a link in the drawing leads on', async () => {
+  it('can be used without a mouse: an id is typed, its page opens, a link in the drawing is followed', async () => {
     const { page, complaints, close } = await open('/');
     await page.locator('#find').focus();
     await page.keyboard.type(executionOf(patched));

@@ -60,14 +60,14 @@ it('an engine that is frozen: every request ends within its budget', async () =>
   expect(outcomes.map(({ status }) => status).filter((status) => status !== 503 && status !== 504)).toEqual([]);
 });
 
-it('an engine that answers 500 after it has started the workflow: a write is not called "not started"', async () => {
+it('an engine that returns 500 after starting the workflow: the outcome of the write is unknown', async () => {
   world.proxies.engineCalls.mood = '500-after';
   const { status, problem } = await world.operations.put();
   world.proxies.engineCalls.mood = 'pass';
   expect([status, problem]).toEqual([504, 'outcome-unknown']);
 });
 
-it('no fault violated an invariant, every invariant was checked, and the router holds nothing any more', async () => {
+it('no fault violated an invariant, every invariant was checked, and the router has released everything', async () => {
   await world.untilServed();
   await load.stop();
   const { violations, judged } = world.verdict(timesJudged);

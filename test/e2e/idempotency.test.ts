@@ -153,7 +153,7 @@ describe('the same key and the same request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it('while the first is under way: 409 with its links; then its response', async () => {
+  it('while the first request is in progress: 409 with its links; then its response', async () => {
     const path = `/adaptor/001/mock/faults/slow/1500?x=/${randomUUID()}`;
     const options = keyed(randomUUID());
     const first = demo(path, options);
@@ -183,7 +183,7 @@ describe('the same key and the same request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it('the client hangs up and tries again: it is started once', async () => {
+  it('the client disconnects and tries again: one execution is started', async () => {
     const path = `/adaptor/001/mock/faults/slow/700?x=/${randomUUID()}`;
     const options = keyed(randomUUID());
     const leave = new AbortController();
@@ -199,14 +199,14 @@ describe('the same key and the same request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it('on a read a key means nothing, not even a malformed one', async () => {
+  it('a key on a read is ignored, even a malformed one', async () => {
     const path = echo();
     for (const key of ['k', 'k', 'a b'])
       expect(replayed(await demo(path, { headers: { 'idempotency-key': key } }))).toBe(undefined);
     expect(received(path)).toHaveLength(3);
   });
 
-  it('of a PATCH: MDM hears of one', async () => {
+  it('a PATCH: MDM is notified once', async () => {
     const person = '/adaptor/001/mock/colleges/001/persons/0320991';
     const options = keyed(randomUUID(), { method: 'PATCH', body: `{"cccid":"I${Date.now() % 1e7}"}` });
     const first = await demo(person, options);
@@ -241,7 +241,7 @@ describe('the same key and another request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it("another client's: its own execution", async () => {
+  it('the same key of another client: an execution of its own', async () => {
     const own = echo();
     const shared = randomUUID();
     const mint = { issuer: stack.issuer, audience, nowSeconds: () => Date.now() / 1000 };
@@ -297,7 +297,7 @@ describe('a malformed key', () => {
 });
 
 describe('what is kept', () => {
-  it('neither key nor payload in clear: the engine has a digest of one, and the other encrypted', async () => {
+  it('the engine stores a digest of the key and the encrypted payload, neither of them in plain text', async () => {
     const [key, secret] = [`very-secret-${randomUUID()}`, `payload-${randomUUID()}`];
     const answer = await demo(echo('kept'), keyed(key, { body: secret }));
     const execution = await call(
@@ -330,9 +330,9 @@ describe('when the engine breaks', () => {
   const lookups: EngineProxy['concerns'] = ({ url = '' }) => url.includes('/correlated/');
 
   it.each<[string, EngineProxy['concerns']]>([
-    ['the look for an earlier execution', lookups],
+    ['the lookup of an earlier execution', lookups],
     ['the start', onlyStarts],
-  ])('it fails at %s: 503, nothing was started, and the key is as new', async (_what, concerns) => {
+  ])('it fails at %s: 503, nothing is started, and the key is still unused', async (_what, concerns) => {
     const [path, key] = [echo(), randomUUID()];
     Object.assign(engine, { mood: '500', concerns });
     const refused = await demo(path, keyed(key));
@@ -361,7 +361,7 @@ describe('when the engine breaks', () => {
     },
   );
 
-  it('unknown whether the start has arrived: 409 until it can no longer arrive, never a second start', async () => {
+  it('it is unknown whether the start has arrived: 409, and no second start', async () => {
     const [path, key] = [echo(), randomUUID()];
     // The response is not HTTP: the engine did not receive the start, but the router cannot know that.
     Object.assign(engine, { mood: 'garbage', concerns: onlyStarts });
@@ -476,7 +476,7 @@ describe('pairs at the same instant start one execution each', () => {
     });
 
     it.each(['cut', 'frozen'])(
-      'Redis %s: 503, nothing is started; without a key all is well; back: again',
+      'Redis %s: 503, nothing is started; requests without a key succeed; once Redis is back, those with a key do too',
       async (how) => {
         if (how === 'cut') await redis.cut();
         else redis.freeze();

@@ -115,7 +115,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       }
     });
 
-    it('PATCH with sisdata_W → 200, without → 403 that names it', async () => {
+    it('PATCH with sisdata_W → 200, without → 403 that names the scope', async () => {
       const allowed = await patchPerson(await tokenFor('demo'));
       expect(allowed.status).toBe(200);
       expect(allowed.json()).toMatchObject({ sisPersonId: '0318204', cccid: 'KEY0001' });
@@ -166,7 +166,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
   });
 
   describe('changes at the provider', () => {
-    it('a new signing key: tokens of the new and of the old one are both good', async () => {
+    it('a new signing key: tokens of the new key and of the old key are both accepted', async () => {
       const before = await tokenFor('reader');
       await admin.rotateKeys();
       const after = await tokenFor('reader');

@@ -155,7 +155,7 @@ describe('an update that MDM publishes', requires('full', 'rabbitmq'), () => {
   });
 });
 
-describe('a message that is no update', requires('full', 'rabbitmq'), () => {
+describe('a message that is not an update', requires('full', 'rabbitmq'), () => {
   const text = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   const all = 'misCode, sisPersonId, cccid, updateId';
   const rejected: [what: string, body: Buffer, why: string][] = [
@@ -170,7 +170,7 @@ describe('a message that is no update', requires('full', 'rabbitmq'), () => {
     ['for a college that is not connected', text(newUpdate({ misCode: '999' })), 'misCode: no event handler'],
   ];
 
-  it.each(rejected)('%s: dead-lettered as rejected, the log says why, the next update goes on', async (...given) => {
+  it.each(rejected)('%s: dead-lettered as rejected, the log says why, the next update is shared', async (...given) => {
     const [, body, why] = given;
     const messageId = randomUUID();
     await mdm.publish(body, { messageId });
@@ -222,7 +222,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     await untilEmpty('mdm.updates');
   }, 240_000);
 
-  it('the broker killed under the router and away for a moment: the router goes on by itself, and says so', async () => {
+  it('the broker is killed and away for a moment: the router resumes by itself, and says so', async () => {
     const updates = many(30);
     const published = publishAll(updates);
     await broker.kill();
@@ -277,7 +277,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
   }, 400_000);
 
   // The last test, because it deletes the queue.
-  it('a queue that is missing: readiness says so', async () => {
+  it('a missing queue: readiness says so', async () => {
     await broker.control('delete_queue', 'mdm.updates');
     const said = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
     await pollUntil('the notice', async () => (await said()).includes('is there a queue mdm.updates'), {

@@ -50,7 +50,7 @@ const textsOn = (kind: EngineKind) => {
     ['NUL', '\0'],
     ['an expression', '${workflow.input.requestId}'],
     ['an expression that is not closed', '${workflow.secrets.X'],
-  ])('a cccid with %s: MDM is told once, the college has it, and nothing is left over', async (_label, text) => {
+  ])('a cccid with %s: MDM is notified once, the college gets it, and no log contains it', async (_label, text) => {
     const secret = randomBytes(4).toString('hex').toUpperCase();
     const cccid = `${secret}${text}Z`;
     const answer = await patch('colleges/001/persons/0318204', { cccid });
@@ -68,7 +68,7 @@ const textsOn = (kind: EngineKind) => {
     for (const program of [stack.router, ...stack.workers]) expect(program.output()).not.toContain(secret);
   });
 
-  it('a PATCH that names no person: mdmWF completes with nothing to share, and MDM hears nothing', async () => {
+  it('a PATCH that names no person: mdmWF completes with nothing to share, and MDM is not notified', async () => {
     const answer = await patch('faults/status/200', { anything: true });
     expect(answer.status).toBe(200);
     const source = String(answer.headers['x-execution-id']);

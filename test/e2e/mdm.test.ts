@@ -77,7 +77,7 @@ describe('the round trip', () => {
     expect(log).toContain(String(answer.headers['x-request-id']));
   });
 
-  it('does not loop: the share starts nothing', async () => {
+  it('does not loop: the share starts no execution', async () => {
     const answer = await patchPerson(here, newCccid());
     const source = executionOf(answer);
     await untilExecution('mdm-shareWF', source, 'COMPLETED');
@@ -87,7 +87,7 @@ describe('the round trip', () => {
     expect(await executionsFor('mdmWF', shares[0]?.workflowId ?? '')).toEqual([]);
   });
 
-  it("a PATCH full of the engine's expressions: record, answer and MDM's notification have them as they were sent", async () => {
+  it("a PATCH full of the engine's expressions: record, response and notification have them as sent", async () => {
     const fields = {
       cccid: newCccid(),
       loginId: '${workflow.secrets.HOME}',
@@ -119,7 +119,7 @@ describe('the round trip', () => {
     });
   });
 
-  it('a person whom no other college knows is notified and shared with nobody', async () => {
+  it('a change of a person whom no other college knows: MDM is notified, and nothing is shared', async () => {
     const answer = await patchPerson('0319375', newCccid());
     await untilExecution('mdmWF', executionOf(answer), 'COMPLETED');
     expect(await executionsFor('mdm-shareWF', executionOf(answer))).toEqual([]);
@@ -138,14 +138,14 @@ describe('requests that notify MDM and requests that do not', () => {
           }),
     });
 
-  it.each([200, 204, 299])('a PATCH answered %i does', async (status) => {
+  it.each([200, 204, 299])('a PATCH with status %i does', async (status) => {
     const source = executionOf(await statusOf('PATCH', status));
     await pollUntil('mdmWF to start', async () => (await executionsFor('mdmWF', source)).length === 1, {
       timeoutMs: 20_000,
     });
   });
 
-  it('a PATCH answered 300, 404, 409 or 500, a POST and a GET do not', async () => {
+  it('a PATCH with status 300, 404, 409 or 500, a POST and a GET do not', async () => {
     const quiet = await Promise.all([
       ...[300, 404, 409, 500].map((status) => statusOf('PATCH', status)),
       statusOf('POST', 200),
@@ -159,7 +159,7 @@ describe('requests that notify MDM and requests that do not', () => {
     for (const answer of quiet) expect(await executionsFor('mdmWF', executionOf(answer))).toEqual([]);
   });
 
-  it('version 1, selected in configuration, fires nothing', async () => {
+  it('version 1, selected in the configuration, does not start mdmWF', async () => {
     await stack.router.stop();
     await stack.restartRouter({ ADAPTOR_WORKFLOWVERSION: '1' });
     const quiet = await patchPerson(here, newCccid());
@@ -194,7 +194,7 @@ describe('MDM away', () => {
     expect(await personThere()).toMatchObject({ cccid });
   });
 
-  it('for longer than the window: the execution is visible as failed, with the reason', async () => {
+  it('for longer than the retry window: the execution is visible as failed, with the reason', async () => {
     await setAvailable(false);
     try {
       const source = executionOf(await patchPerson(here, newCccid()));

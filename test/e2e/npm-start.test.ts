@@ -63,7 +63,7 @@ describe('with an engine of its own', () => {
       for (const term of terms) expect(term).toMatchObject({ misCode: mis, sisTermId: expect.any(String) });
     });
 
-    it('of another college than the path names → 400 of the adaptor', async () => {
+    it('of a college other than the one in the path → 400 from the adaptor', async () => {
       const answer = await ask('/adaptor/001/terms?mis=002');
       expect([answer.status, answer.json()['code']]).toEqual([400, 'mis-mismatch']);
     });
@@ -74,21 +74,21 @@ describe('with an engine of its own', () => {
       ['sisTermId=2026FA&sisCourseId=MATH-31&mis=001', ['2026FA/MATH-31']],
       ['sisTermId=2026SU&sisCourseId=&mis=001', ['2026SU']],
       ['sisTermId=&sisCourseId=MATH-31&mis=001', ['2026FA/MATH-31', '2026SP/MATH-31']],
-    ])('%s: only those', async (query, expected) => {
+    ])('%s: only the sections that match', async (query, expected) => {
       const sections = rowsOf(await ask(`/adaptor/001/sections?${query}`));
       const found = sections.map(({ sisTermId, sisCourseId }) => `${String(sisTermId)}/${String(sisCourseId)}`).sort();
       expect(found).toHaveLength(expected.length);
       for (const [index, start] of expected.entries()) expect(found[index]).toMatch(start);
     });
 
-    it('without a filter: all of the college', async () => {
+    it('without a filter: all sections of the college', async () => {
       const filtered = rowsOf(await ask('/adaptor/001/sections?sisTermId=2026FA&sisCourseId=&mis=001'));
       expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=&sisCourseId=&mis=001')).length).toBeGreaterThan(
         filtered.length,
       );
     });
 
-    it('of an unknown term or course: none', async () => {
+    it('of an unknown term or course: no sections', async () => {
       expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=1999FA&sisCourseId=MATH-31&mis=001'))).toEqual([]);
       expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=2026FA&sisCourseId=NONE-1&mis=001'))).toEqual([]);
     });
@@ -148,7 +148,7 @@ describe('with an engine of its own', () => {
     });
   });
 
-  it('its file holds no secret, and goes when it is stopped', async () => {
+  it('its stack file holds no secret, and is removed when the stack stops', async () => {
     const stackFile = join(stack.stateDir, 'stack.json');
     expect(readFileSync(stackFile, 'utf8')).not.toMatch(/secret/i);
     expect(await stack.end()).toBe(0);
@@ -156,7 +156,7 @@ describe('with an engine of its own', () => {
   });
 });
 
-describe('with an identity provider that runs already', () => {
+describe('with an identity provider that is already running', () => {
   const providerDir = mkdtempSync(join(tmpdir(), 'service-router-provider-'));
   let provider: Program;
   let stack: LaunchedStack;

@@ -83,7 +83,7 @@ it('a write whose client waited in vain: 504 names the execution at a path that 
   await demo(`/runs/${id}`, { method: 'DELETE' });
 });
 
-it('a poll of a worker: no line in the log at level info, and held on the overview', async () => {
+it('a poll of a worker: not logged at level info, and shown as held on the overview', async () => {
   const worker = await callerFor(stack.url, 'worker');
   const id = `poll-${randomBytes(4).toString('hex')}`;
   const path = `/engine/api/tasks/poll/batch/movies_intake?timeout=100&domain=${domain}`;

@@ -59,7 +59,7 @@ describe('the engine', () => {
     expect(performance.now() - mendedAt).toBeLessThan(5_000);
   });
 
-  it('lost while a request waits and back before its budget is spent: the request is answered', async () => {
+  it('lost while a request waits and back before its deadline: the request gets its response', async () => {
     const waiting = slow(1_500);
     await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
     await engine.cut();
@@ -76,7 +76,7 @@ describe('the engine', () => {
     expect((await waiting).status).toBe(200);
   });
 
-  it('frozen: the response comes within the budget and says what is not known', async () => {
+  it('frozen: 503 or 504 within the response deadline', async () => {
     engine.freeze();
     const startedAt = performance.now();
     const answer = await demo(film);
@@ -98,7 +98,7 @@ describe('the router', () => {
     await pollUntil('a request to succeed', succeeds, { timeoutMs: 10_000 });
   });
 
-  it('asked to stop: requests in flight are answered, new connections refused, exit code 0', async () => {
+  it('told to stop: requests in flight get responses, new connections are refused, exit code 0', async () => {
     const waiting = slow(1_000);
     await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
     const stopped = stack.router.stop();
@@ -126,7 +126,7 @@ describe('the router', () => {
 });
 
 describe('workers', () => {
-  it('asked to stop: the in-flight task is finished and reported, exit code 0', async () => {
+  it('told to stop: the in-flight task is finished and reported, exit code 0', async () => {
     const waiting = slow(1_000);
     await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
     const [workers] = stack.workers;
@@ -146,7 +146,7 @@ describe('workers', () => {
 });
 
 describe('the identity provider', () => {
-  it('away: tokens issued before go on working, the token path answers 503', async () => {
+  it('away: tokens issued earlier still work, the token path responds with 503', async () => {
     const { port } = new URL(stack.issuer);
     await stack.identityProvider.stop();
     expect((await demo(film)).status).toBe(200);

@@ -88,7 +88,7 @@ function expectRefusal(answer: RouterAnswer, code: string): void {
 }
 
 describe('a back end that holds its requests', () => {
-  it('its share and its part of the queue taken: more are refused at once; all others are served; it recovers', async () => {
+  it('its permits and queue positions are taken: further requests are refused at once, others are served', async () => {
     const inFlight = Array.from({ length: 4 }, () => demo('/adaptor/777/x'));
     await pollUntil('four to be with the back end', () => held.length === 4);
     const queued = Array.from({ length: 2 }, () => demo('/adaptor/777/x'));
@@ -190,7 +190,7 @@ describe('clients that leave while their execution is being started', () => {
 describe('a back end that cannot be reached', () => {
   const path = '/adaptor/778/x';
 
-  it('its breaker opens, is shown, spares the others, lets a probe through, and closes when it is back', async () => {
+  it('its breaker opens, is shown, spares other back ends, lets probes through, and closes again', async () => {
     for (let index = 0; index < 4; index++) expect((await demo(path)).status).toBe(502);
     expectRefusal(await demo(path), 'back-end-unavailable');
     expect(await stateOf('adaptor 778')).toBeGreaterThan(0);
@@ -217,7 +217,7 @@ describe('a back end that cannot be reached', () => {
 describe('an engine that is away', () => {
   const film = '/movies/seven%20samurai';
 
-  it('its breaker opens: not ready, refused without a try; it closes by itself when the engine is back', async () => {
+  it('its breaker opens: not ready, requests are refused; it closes by itself when the engine is back', async () => {
     await engine.cut();
     await pollUntil('the breaker to open', async () => {
       expectRefusal(await demo(film), 'engine-unavailable');

@@ -78,7 +78,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
         return [response.status, response.json()];
       };
 
-      it('registers its definitions, and misses nothing', async () => {
+      it('registers its definitions, and readiness reports nothing missing', async () => {
         const workflows = (await call(`${engine.url}/api/metadata/workflow`)).json<{ name: string }[]>();
         expect(workflows.map(({ name }) => name)).toEqual(expect.arrayContaining(['moviesWF', 'mdmWF']));
         expect(await ready(stack.operationsUrl)).toEqual([200, { status: 'ready', reasons: {}, notices: {} }]);

@@ -65,7 +65,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
       expect((await get('/movies/Metropolis', await token(`${stack.url}/token/v1/token`))).status).toBe(200);
     });
 
-    it('PATCH needs sisdata_W, which portal has', async () => {
+    it('PATCH needs sisdata_W, which the client `portal` has', async () => {
       const response = await call(`${stack.url}/adaptor/001/mock/colleges/001/persons/0318204`, {
         method: 'PATCH',
         headers: {

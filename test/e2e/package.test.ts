@@ -111,7 +111,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(dependencyOf(gateway)).toEqual({ 'service-router': 'file:../from-clone/service-router-0.1.0.tgz' });
   });
 
-  it('npm start answers the example route through the engine; check, plan and routes act on the folder', async () => {
+  it('npm start serves the example route through the engine; check, plan and routes act on the folder', async () => {
     await whileStarted(async (url) => {
       const call = await callerFor(url);
       const response = await call('/hello/world');
@@ -131,7 +131,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(await run(gateway, process.execPath, compiler, '-p', '.')).toBe('');
   });
 
-  it('its own worker that does not return a response → the type check fails', async () => {
+  it('its own worker whose return value is not a response → the type check fails', async () => {
     const file = join(gateway, 'workers/count.ts');
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace('status: 200', "status: 'fine'"));

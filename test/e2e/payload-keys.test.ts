@@ -50,14 +50,14 @@ it('a response the router has no key for → 502 that says the request was carri
   );
 });
 
-it('with the next key to decrypt it is answered, whatever its size', async () => {
+it('with the next key for decryption, the request gets its response, whatever its size', async () => {
   await restartRouter(old, next);
   expect((await patch()).status).toBe(200);
   const large = await demo(`/adaptor/001/mock/faults/bytes/${largeBytes}`);
   expect([large.status, large.bytes.length]).toEqual([200, largeBytes]);
 });
 
-it('with the next key only, too: the rotation is over', async () => {
+it('with only the next key: the rotation is complete', async () => {
   await restartRouter(next);
   expect((await patch()).status).toBe(200);
 });

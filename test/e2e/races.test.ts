@@ -57,7 +57,7 @@ const report = (task: Task, fields: object = { status: 'COMPLETED', outputData: 
   worker(api('/tasks'), json({ taskId: task.taskId, workflowInstanceId: task.workflowInstanceId, ...fields }));
 
 describe('a task that is dispatched directly', () => {
-  it('reaches a held poll without a poll of the engine, and its result answers without a read', async () => {
+  it('reaches a held poll without a poll of the engine, and its result reaches the client without a read', async () => {
     const warm = reader('/movies/warm');
     const [first] = await poll();
     await report(first!);
@@ -135,7 +135,7 @@ describe('a task that is dispatched directly', () => {
   });
 
   it.each([
-    ['a body that is no base64', { body: '@@@', bodyEncoding: 'base64' }, 'The workflow output is not a response.'],
+    ['a body that is not base64', { body: '@@@', bodyEncoding: 'base64' }, 'The workflow output is not a response.'],
     [
       'header fields of more than 12,288 bytes',
       { headers: { link: 'x'.repeat(60_000) } },
@@ -148,7 +148,7 @@ describe('a task that is dispatched directly', () => {
     expect((await answer).json()).toMatchObject({ status: 502, type: '/problems/back-end-bad-answer', detail });
   });
 
-  it('with a line break in an id: 400, and the engine never sees it', async () => {
+  it('with a line break in an id of its result: 400, and the result does not reach the engine', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     const forged = { workflowInstanceId: `${task!.workflowInstanceId}\n2026-01-01 ERROR forged` };
@@ -188,7 +188,7 @@ describe('a task that is dispatched directly', () => {
     expect((await answer).text).toBe('done');
   });
 
-  it('of an execution that was terminated meanwhile: its late result is no response', async () => {
+  it('of an execution that was terminated meanwhile: its late result does not become the response', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     await call(`${engineUrl}/api/workflow/${task!.workflowInstanceId}?reason=by%20hand`, { method: 'DELETE' });
@@ -196,7 +196,7 @@ describe('a task that is dispatched directly', () => {
     expect(await answer).toMatchObject({ status: 502 });
   });
 
-  it('of another execution than its report says is refused', async () => {
+  it('is refused when its result names another execution', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     const elsewhere = { workflowInstanceId: '00000000-0000-0000-0000-000000000000' };
@@ -216,8 +216,8 @@ describe('a task that is dispatched directly', () => {
   });
 });
 
-describe('a result under the name of another execution', () => {
-  it('is refused: it would answer the client of the other', async () => {
+describe('a result that names another execution', () => {
+  it('is refused, because it would become the response to the client of the other execution', async () => {
     // Writes are polled, not dispatched directly: their tasks have the engine's ids, and the same reference name in
     // every execution.
     const demo = await callerFor(stack.url);
@@ -245,7 +245,7 @@ describe('a result under the name of another execution', () => {
 });
 
 describe('a write', () => {
-  it('is polled from the engine: it knows who has it', async () => {
+  it('is polled from the engine, which then knows that a worker has it', async () => {
     const demo = await callerFor(stack.url, 'demo');
     const answer = demo('/adaptor/001/mock/echo', { method: 'POST', body: 'x' });
     const path = api('/tasks/poll/batch/college-adaptor_intake?count=1&timeout=5000');
@@ -257,8 +257,8 @@ describe('a write', () => {
   });
 });
 
-describe('a worker that goes', () => {
-  it('before its poll is answered: the next one gets the task', async () => {
+describe('a worker that disconnects', () => {
+  it('before its poll returns: the next worker gets the task', async () => {
     const leave = new AbortController();
     const gone = poll({ signal: leave.signal }).catch(() => 'gone');
     await pollUntil('the polls to be held', async () => (await metric('router_held_polls')) > 0);
@@ -281,8 +281,8 @@ describe('a worker that goes', () => {
   });
 });
 
-describe('a client that goes', () => {
-  it('before a worker has its task: nobody gets it, and the execution ends', async () => {
+describe('a client that disconnects', () => {
+  it('before a worker has its task: no worker gets it, and the execution ends', async () => {
     await poll({ timeoutMs: 1 });
     const leave = new AbortController();
     const gone = reader('/movies/x', { signal: leave.signal }).catch(() => 'gone');
@@ -324,7 +324,7 @@ describe('clients that leave at random', () => {
     await Promise.all(workers);
   });
 
-  it('the others are answered, no task is handed out twice, no wait and no poll is left', async () => {
+  it('the others get responses, no task is handed out twice, and no wait or poll is left', async () => {
     const ids = new Set<string>();
     const startedAt = Date.now();
     const outcomes = await Promise.all(
@@ -427,7 +427,7 @@ describe('a router that is killed', () => {
 });
 
 describe('a router that is told to stop', () => {
-  it('hands out the tasks of the requests it still has, and answers them', async () => {
+  it('hands out the tasks of the requests in flight, and responds to these requests', async () => {
     const waiting = ['a', 'b', 'c'].map((title) => reader(`/movies/${title}`));
     await pollUntil('the requests to wait', async () => (await metric('router_completion_waiters')) === 3);
     const stopped = stack.router.stop();

@@ -229,7 +229,7 @@ function inboundOf(id: string, body: unknown) {
   };
 }
 
-it('tells MDM of a PATCH that stayed paused, as a router killed while cancelling leaves it', async () => {
+it('notifies MDM of a PATCH that stayed paused because its router was killed while cancelling it', async () => {
   const before = await metricOf('router_reconciled_total');
   const cccid = newCccid('R');
   const domain = 'paused';
@@ -263,7 +263,7 @@ it('tells MDM of a PATCH that stayed paused, as a router killed while cancelling
 it.each([
   ['mdmWF', 'mdm_notify'],
   ['mdm-shareWF', 'mdm_share'],
-])('%s: is retried when a reconciler was killed after it had terminated it', async (name, taskType) => {
+])('%s: is retried when a reconciler was killed after terminating the execution', async (name, taskType) => {
   const before = await metricOf('router_reconciled_total');
   // No worker polls this domain.
   const taskToDomain = { '*': 'nobody' };
@@ -356,7 +356,7 @@ describe('a PATCH with an unknown outcome', () => {
 });
 
 describe('executions without a fault', () => {
-  it('is left alone: no second MDM workflow, nothing counted, no value of a person in a log', async () => {
+  it('are left alone: no second MDM workflow, nothing counted, no value of a person in a log', async () => {
     const first = await patch(person('0319375'), { cccid: 'LEAVE01' });
     const source = String(first.headers['x-execution-id']);
     await untilNotified(source, ['notification recorded']);

@@ -71,7 +71,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     expect((await demo(path)).json<unknown[]>().length).toBeGreaterThan(0);
   });
 
-  it('has nothing to say in its readiness: records stand in for the index', async () => {
+  it('has no notice about executions in its readiness, because records replace the index', async () => {
     expect(await notices(stack.operationsUrl)).not.toHaveProperty('executions');
   });
 

@@ -115,7 +115,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     await pollUntil('its next attempt', async () => (await poll(taskType)).includes(workflowId));
   });
 
-  it('is retried after the engine has completed it without its work, where it was the last task', async () => {
+  it('is retried even after the engine has completed it, when the lost attempt was that of its last task', async () => {
     const taskType = 'mdm_share';
     const { workflowId } = await startHung('mdm-shareWF', taskType, system);
     // Makes the records include the execution, which no router has started.

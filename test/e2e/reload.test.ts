@@ -116,7 +116,7 @@ it('reloads under load: no request fails, no worker sees an error, no held poll 
   await engine.send('DELETE', `/workflow/${started.text}`);
 });
 
-it('a version that the engine does not have: refused; once it is registered: taken up', async () => {
+it('a version that the engine does not have: the reload is refused until the version is registered', async () => {
   const version = 100_000 + Number.parseInt(randomBytes(2).toString('hex'), 16);
   const pinned = productMap.replace('name: moviesWF, version: 1', `name: moviesWF, version: ${version}`);
   expect(await reload(pinned)).toBe('refused');

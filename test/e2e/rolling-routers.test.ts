@@ -80,7 +80,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
   }
 
   it(
-    'Prometheus scrapes all of it, has the rules, and answers what the dashboard asks',
+    'Prometheus scrapes every target, evaluates every rule, and answers the queries of the dashboard',
     { ...requires('prometheus'), timeout: 60_000 },
     async () => {
       expect((await demo('/movies/Metropolis')).status).toBe(200);
@@ -125,7 +125,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
     },
   );
 
-  it('each is told to stop and started again under load → no request fails', async () => {
+  it('each router is stopped and restarted under load → no request fails', async () => {
     const statuses = await statusesWhile(async () => {
       await stack.router.stop();
       await stack.restartRouter();
@@ -139,7 +139,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
     expect(statuses.get(200)).toBeGreaterThan(50);
   }, 120_000);
 
-  it('one is killed under load → what it held fails with 502, the rest is served by the other', async () => {
+  it('one router is killed under load → its requests in flight fail with 502, the other serves the rest', async () => {
     const statuses = await statusesWhile(async () => {
       await second.kill();
       const served = async () => (await demo('/movies/Metropolis', any)).status === 200;

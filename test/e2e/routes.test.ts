@@ -26,7 +26,7 @@ const person = '/adaptor/001/mock/colleges/001/persons';
 const echo = '/adaptor/001/mock/echo';
 const patch = { method: 'PATCH', headers: { 'content-type': 'application/json' } };
 
-describe('routes answer with the back end’s own answer', () => {
+describe('routes return the back end’s own response', () => {
   it('GET /movies/{title}', async () => {
     const answer = await demo('/movies/seven%20samurai');
     expect(answer.status).toBe(200);
@@ -52,7 +52,7 @@ describe('routes answer with the back end’s own answer', () => {
     expect(new Set(some.map(({ sisTermId }) => sisTermId))).toEqual(new Set(['2026FA']));
   });
 
-  it('PATCH …/persons/{sisPersonId} changes the record and answers with it', async () => {
+  it('PATCH …/persons/{sisPersonId} changes the record and returns it', async () => {
     const [first] = (await demo(person)).json<{ sisPersonId: string; lastName: string }[]>();
     const answer = await demo(`${person}/${first?.sisPersonId}`, { ...patch, body: '{"cccid":"AAA1234"}' });
     expect(answer.status).toBe(200);
@@ -60,7 +60,7 @@ describe('routes answer with the back end’s own answer', () => {
     expect((await demo(`${person}/${first?.sisPersonId}`)).json()).toMatchObject({ cccid: 'AAA1234' });
   });
 
-  it('POST answers 201 with Location, DELETE 204 without a body', async () => {
+  it('POST returns 201 with Location, DELETE 204 without a body', async () => {
     const record = { sisPersonId: 'e2e-1', firstName: 'Ines', lastName: 'Okafor', cccid: 'EEE0001' };
     const created = await demo(person, { ...patch, method: 'POST', body: JSON.stringify(record) });
     expect(created.status).toBe(201);
@@ -87,7 +87,7 @@ describe('routes answer with the back end’s own answer', () => {
     expect(answer.text).toBe(direct.text);
   });
 
-  it('HEAD answers like GET without a body', async () => {
+  it('HEAD returns the response to GET without the body', async () => {
     const answer = await demo('/movies/seven%20samurai', { method: 'HEAD' });
     expect(answer.status).toBe(200);
     expect(answer.bytes).toHaveLength(0);
@@ -142,7 +142,7 @@ describe('what is sent arrives untouched', () => {
     expect(back.headers['content-type']).toBe('application/json');
   });
 
-  it('256 KiB of bytes that are no text', async () => {
+  it('256 KiB of bytes that are not text', async () => {
     const body = Buffer.from(Array.from({ length: 262_144 }, (_, i) => (i * 7919) % 256));
     const answer = await demo(echo, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body });
     expect(Buffer.from(answer.json<Echo>().body, 'base64').equals(body)).toBe(true);

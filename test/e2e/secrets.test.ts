@@ -252,7 +252,7 @@ describe.each([
     }
   });
 
-  it('no log line holds one', () => {
+  it('no log line contains a credential or a person', () => {
     const written = stack.written();
     expect([...written.keys()]).toEqual(
       expect.arrayContaining(['the launcher', 'router.log', 'workers.log', 'workers-002.log', 'identity-provider.log']),
@@ -263,7 +263,7 @@ describe.each([
     for (const [name, text] of written) expect([name, ...found(text), ...leaksOf(text)]).toEqual([name]);
   });
 
-  it('no metric and no error report holds one', () => {
+  it('no metric and no error report contains a credential or a person', () => {
     expect(metrics).toContain('router_http_requests_total');
     expect([...found(metrics), ...leaksOf(metrics)]).toEqual([]);
     const reports = sentry.envelopes().join('\n');
@@ -304,7 +304,7 @@ describe.each([
     });
 
   if (payloadKey !== undefined)
-    it('encrypted, personal values are nowhere, and the same executions ran', async () => {
+    it('with encryption, personal values are nowhere, and the same executions ran', async () => {
       for (const [name, content] of [...(await store.tables()), ...store.files()]) {
         expect([name, ...found(content)]).toEqual([name]);
       }

@@ -160,7 +160,7 @@ describe('gateway.config.yml', () => {
     );
   });
 
-  it('everything wrong is listed at once', async () => {
+  it('all problems are listed at once', async () => {
     const problems = await problemsOf((text) =>
       text.replace('stripp', 'strip').replace('strip: /movies', 'stripp: /movies').replace('writeScope', 'writeScop'),
     );

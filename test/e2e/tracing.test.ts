@@ -107,7 +107,7 @@ describe.each([
     });
   });
 
-  it('shows when each step was, and what it was about', async () => {
+  it('shows the time and the attributes of each step', async () => {
     const parent = newParent();
     const answer = await demo(echo, {
       ...options,
@@ -150,7 +150,7 @@ describe.each([
 describe('where a trace begins', () => {
   it.each([
     ['without a traceparent', {}],
-    ['with one that is none', { traceparent: '00-nonsense-01' }],
+    ['with a malformed traceparent', { traceparent: '00-nonsense-01' }],
     ['with ids of zeros', { traceparent: `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01` }],
   ])('%s: in the router, and it is one trace', async (_title, headers) => {
     const answer = await demo('/movies/Metropolis', { headers });
@@ -165,7 +165,7 @@ describe('where a trace begins', () => {
     );
   });
 
-  it('a client that does not sample: no span is sent, and the back end is told the same', async () => {
+  it('a client that does not sample: no span is sent, and the traceparent at the back end is not sampled', async () => {
     const parent = newParent('00');
     const unsampled = await demo(echo, { headers: headerOf(parent) });
     expect(traceparentAtBackEnd(unsampled)).toMatch(new RegExp(`^00-${parent.traceId}-[0-9a-f]{16}-00$`));
@@ -188,7 +188,7 @@ describe('failures', () => {
     });
   });
 
-  it('a back end that breaks off: the spans that failed say so, by code', async () => {
+  it('a back end that resets the connection: the failed spans have the status and the code of the error', async () => {
     const parent = newParent();
     const answer = await demo('/adaptor/001/mock/faults/reset', {
       method: 'PATCH',
@@ -210,7 +210,7 @@ describe('failures', () => {
 });
 
 describe('a PATCH', () => {
-  it('its trace goes on through the events: mdm_notify, MDM, mdm_share, the other college', async () => {
+  it('its trace continues through the events: mdm_notify, MDM, mdm_share, the other college', async () => {
     const parent = newParent();
     const answer = await demo('/adaptor/001/mock/colleges/001/persons/0318204', {
       method: 'PATCH',
@@ -237,8 +237,8 @@ describe('a PATCH', () => {
   }, 120_000);
 });
 
-describe('what a span may say', () => {
-  it('no token, cookie or personal value of any request is in what was sent', async () => {
+describe('what a span may contain', () => {
+  it('no token, cookie or personal value of any request is in the exported spans', async () => {
     const { credential, personal, findIn } = createMarkers();
     const token = await tokenOf(stack.url);
     const headers = {
@@ -291,7 +291,7 @@ describe('Server-Timing and the stages', () => {
     expect(Math.abs(sum - total)).toBeLessThan(0.5);
   });
 
-  it('one without the scope gets none, and neither does one whose request starts nothing', async () => {
+  it('no Server-Timing for a client without the scope, nor for a request that starts no execution', async () => {
     const reader = await callerFor(stack.url, 'reader');
     expect((await reader('/movies/Metropolis')).headers['server-timing']).toBeUndefined();
     expect((await demo('/nowhere')).headers['server-timing']).toBeUndefined();
@@ -304,7 +304,7 @@ describe('Server-Timing and the stages', () => {
     expect(Number(/worker;dur=([\d.]+)/.exec(timing)?.[1] ?? 0)).toBeLessThan(990);
   });
 
-  it('a failure is told, too', async () => {
+  it('a failed request has Server-Timing, too', async () => {
     const answer = await demo('/adaptor/001/mock/faults/reset', { method: 'POST', body: '{}' });
     expect([answer.status, String(answer.headers['server-timing'])]).toEqual([
       502,
@@ -312,7 +312,7 @@ describe('Server-Timing and the stages', () => {
     ]);
   });
 
-  it('a read costs the engine two calls, as without all this', async () => {
+  it('a read takes two engine calls, as without tracing', async () => {
     const calls = async () => {
       const text = (await call(`${stack.operationsUrl}/metrics`)).text;
       const count = (name: string) =>
@@ -329,7 +329,7 @@ describe('Server-Timing and the stages', () => {
     expect(after.report - before.report).toBeLessThan(25);
   });
 
-  it('the metrics have them by route and stage, and executions by workflow, version and outcome', async () => {
+  it('the metrics count requests by route and stage, and executions by workflow, version and outcome', async () => {
     const text = (await call(`${stack.operationsUrl}/metrics`)).text;
     for (const stage of ['router', 'engine', 'worker', 'back_end'])
       expect(text).toMatch(

@@ -54,13 +54,13 @@ async function medianMs(times = 15): Promise<number> {
 }
 
 describe('two routers', () => {
-  it('without Redis: a request at the router without workers is answered by the fallback looks', async () => {
+  it('without Redis: a request at the router without workers gets its response through fallback reads', async () => {
     await startRouters({});
     expect(await medianMs(byDepth(1, 5))).toBeLessThan(3_000);
   });
 
   it(
-    'with Redis: it is answered without waiting for one; Redis lost: by the fallback again',
+    'with Redis: its response does not wait for a fallback read; Redis lost: through fallback reads until it is back',
     requires('redis'),
     async ({ onTestFinished }) => {
       const redis = await startRedisServer();

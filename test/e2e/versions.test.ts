@@ -98,7 +98,7 @@ const logOf = ({ program }: VersionedRouter) =>
 describe('shares', () => {
   const many = clients(byDepth(24, 40));
 
-  it('both versions answer; a client gets the same one each time, at every router', async () => {
+  it('both versions are used; a client gets the same one each time, at every router', async () => {
     const first = await versionsAt(router, many);
     const counts = ['1', '2'].map((version) => Object.values(first).filter((got) => got === version).length);
     expect(Math.min(...counts), JSON.stringify(counts)).toBeGreaterThan(many.length / 5);
@@ -106,7 +106,7 @@ describe('shares', () => {
     expect(await versionsAt(other, many)).toEqual(first);
   });
 
-  it('that change move clients only to the version that grew', async () => {
+  it('that change move clients only to the version whose share grew', async () => {
     const before = await versionsAt(router, many);
     await routers.reload(other, 'versions: { 1: 50, 2: 150 }');
     const after = await versionsAt(other, many);
@@ -115,7 +115,7 @@ describe('shares', () => {
     expect(new Set(moved.map((id) => after[id]))).toEqual(new Set(['2']));
   });
 
-  it('the engine, the log and the metrics say the same', async () => {
+  it('the engine, the log and the metrics have the same version as the response', async () => {
     const seen = (version: string) =>
       metric(router, 'router_version_seconds_count', { route: 'adaptor', version, outcome: 'ok' });
     const before = [await seen('1'), await seen('2')];
@@ -205,7 +205,7 @@ describe('X-Workflow-Version of a request', () => {
     expect(answer.headers['www-authenticate']).toBeUndefined();
   });
 
-  it('a route with `version`: it means nothing, and the response has none', async () => {
+  it('a route with `version`: the header is ignored, and responses have none', async () => {
     const plain = other;
     await routers.reload(plain, 'version: 2');
     for (const version of ['1', 'nonsense']) {
@@ -219,7 +219,7 @@ describe('X-Workflow-Version of a request', () => {
   });
 });
 
-describe('the version on answers that come another way', () => {
+describe('the version on responses other than synchronous successes', () => {
   it.each(['1', '2'])('version %s: on 202, the status, the response and DELETE', async (version) => {
     const caller = await clientOf(version);
     const accepted = await caller(note(), { method: 'PUT', headers: { prefer: 'respond-async' } });
@@ -244,7 +244,7 @@ describe('the version on answers that come another way', () => {
     expect([later.status, typeOf(later), versionOf(later)]).toEqual([502, 'execution-failed', '2']);
   });
 
-  it('on a replay: that of the first request, also where the client would get another one by now', async () => {
+  it('on a replay: the version of the first request, even where the client would get another one by now', async () => {
     const key = { 'idempotency-key': randomUUID(), 'content-type': 'text/plain' };
     const write = { method: 'PUT', headers: key, body: 'x' };
     const path = note();
@@ -274,7 +274,7 @@ describe('the guard', () => {
     return other;
   }
 
-  it('a version that fails: out, with a log line, a metric and a notice; its clients get the other one', async () => {
+  it('a failing version: taken out, with log line, metric and notice; its clients get the other one', async () => {
     const guarded = await guardWith(50);
     const before = await versionsAt(guarded, clients(20));
     expect([await outOf(guarded, '1'), await outOf(guarded, '2')]).toEqual([0, 0]);
@@ -322,7 +322,7 @@ describe('the guard', () => {
     });
   });
 
-  it('a reload for something else: what is out stays out; other shares bring it back', async () => {
+  it('a version that was taken out stays out after a reload with the same shares, but not with new ones', async () => {
     const guarded = await guardWith(3);
     const before = await versionsAt(guarded, clients(20));
     const ofTwo = clients(20).filter((id) => before[id] === '2');
@@ -352,7 +352,7 @@ describe('the guard', () => {
 });
 
 describe('a version that the engine does not have', () => {
-  it('the router is not ready and says so in its log; requests that get it are told, the others are served', async () => {
+  it('the router is not ready and logs why; requests for this version get 503, the others are served', async () => {
     const lacking = await routers.start('versions: { 1: 50, 9: 50 }', env);
     const health = await call(`${lacking.operationsUrl}/health/ready`);
     const reason = `workflow ${routers.workflow} version 9 is not registered`;

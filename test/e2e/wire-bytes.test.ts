@@ -106,7 +106,7 @@ describe('bytes', () => {
 });
 
 describe('after all cases', () => {
-  it('the back end has seen what it had to, and nothing was smuggled', async () => {
+  it('the back end has received exactly the expected requests, and nothing was smuggled', async () => {
     expect((await demo('/adaptor/777/wire/last')).text).toBe('ok');
     const expected = [...corpus].flatMap(([name, wireCase]) => wantedOf(wireCase, results.get(name)!.marker));
     expect(distinctReads(backEnd.requests.map(describeRequest)).toSorted()).toEqual(
@@ -115,7 +115,7 @@ describe('after all cases', () => {
     expect(sent()).not.toMatch(/"path":"\/smuggled/);
   });
 
-  it('the router serves, and failed at no request', async () => {
+  it('the router still serves, and no request made it fail', async () => {
     expect((await demo('/movies/seven%20samurai')).status).toBe(200);
     const metrics = await (await fetch(`${stack.operationsUrl}/metrics`)).text();
     expect(metrics).not.toMatch(/status="500"/);

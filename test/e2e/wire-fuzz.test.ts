@@ -71,7 +71,7 @@ async function play(bytes: Buffer, headOnly: boolean): Promise<void> {
       if (found.status >= 200) break;
     }
   } catch (error) {
-    // A connection that was closed without a response is no failure: the bytes were no request.
+    // A connection that was closed without a response is not a failure: the bytes were not a request.
     if (!(error instanceof ConnectionEnded))
       throw new Error(`${String(error)}\n${toNotation(bytes)}`, { cause: error });
   } finally {
@@ -93,7 +93,7 @@ const timeout = seconds * 1_000 + byDepth(60_000, 300_000);
 
 describe('fuzzing', () => {
   it(
-    'requests that are nearly usual: never a failure of ours, never what was sent, ids of their own',
+    'nearly valid requests: the router never fails, reflects nothing, and gives each response its own request id',
     async () => {
       await fuzz(
         () =>
@@ -107,7 +107,7 @@ describe('fuzzing', () => {
   );
 
   it(
-    'mutations of requests that are fine',
+    'mutations of valid requests',
     async () => {
       const fine = [...readCorpus().values()].filter(({ backEnd: seen }) => seen.length > 0);
       const bases = fine

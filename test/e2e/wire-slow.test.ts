@@ -58,7 +58,7 @@ describe('a client that takes its time', () => {
     attacker.stop();
   });
 
-  it('asks nothing more after a response → closed', async () => {
+  it('sends no further request after a response → closed', async () => {
     const connection = new RawConnection(stack.url);
     connection.send('GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
     expect((await connection.answer()).status).toBe(404);
@@ -114,7 +114,7 @@ describe('a crowd', () => {
     },
   );
 
-  it('leaves nothing behind', async () => {
+  it('leaves no connections and no requests behind', async () => {
     await pollUntil('connections to be closed', async () => (await metric('router_connections')) < 30);
     expect(await metric('router_http_requests_in_flight')).toBeLessThan(30);
   });

@@ -306,7 +306,7 @@ describe('header fields on their way to the client', () => {
     ['a bare carriage return', 'Location: x\rSet-Cookie: a=b\r\n'],
     ['NUL', 'Location: x\0y\r\n'],
     ['a folded line', 'Location: x\r\n Set-Cookie: a=b\r\n'],
-    ['a line that is no field', 'Location\r\n'],
+    ['a line that is not a field', 'Location\r\n'],
     ['two lengths', 'Content-Length: 2\r\nContent-Length: 3\r\n'],
     ['a length and chunks', 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
     ['64 KiB of fields', `X-A: ${'a'.repeat(65_536)}\r\n`],
@@ -320,7 +320,7 @@ describe('header fields on their way to the client', () => {
   it.each([
     ['101', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n'],
     ['a status of 999', 'HTTP/1.1 999 X\r\nContent-Length: 0\r\n\r\n'],
-    ['no HTTP', 'ok\r\n\r\n'],
+    ['bytes that are not HTTP', 'ok\r\n\r\n'],
     ['HTTP/9.9', 'HTTP/9.9 200 OK\r\nContent-Length: 0\r\n\r\n'],
     ['nothing', ''],
   ])('%s as a response → 502', async (_title, bytes) => {
@@ -376,7 +376,7 @@ describe('bodies are bytes, both ways', () => {
     ['a brotli bomb', 'application/octet-stream', brotliCompressSync(Buffer.alloc(10_000_000))],
     ['half a gzip', 'application/octet-stream', gzipSync('half of this is missing').subarray(0, 20)],
     ['broken JSON', 'application/json', '{"a":'],
-    ['a content type that is none', 'x', '{}'],
+    ['a malformed content type', 'x', '{}'],
   ])('%s', async (_title, type, text) => {
     const body = Buffer.from(text as string);
     reactions.set('/body', (socket, request) => {
@@ -480,11 +480,11 @@ describe('a hostile worker', () => {
     ['headers as text', { statusCodeValue: 200, headers: 'location: x' }, 200],
     ['headers as null', { statusCodeValue: 200, headers: null }, 200],
     ['a field as an object', { statusCodeValue: 200, headers: { etag: { a: 1 } } }, 200],
-    ['a body that is no text', { statusCodeValue: 200, body: { a: 1 } }, 502],
+    ['a body that is not text', { statusCodeValue: 200, body: { a: 1 } }, 502],
     ['an unknown encoding', { statusCodeValue: 200, body: 'x', bodyEncoding: 'br' }, 502],
     ['a compressed bomb', { statusCodeValue: 200, body: bomb, bodyEncoding: 'gzip+base64' }, 502],
     ['half a gzip', { statusCodeValue: 200, body: 'H4sIAAAA', bodyEncoding: 'gzip+base64' }, 502],
-  ])('that answers with %s', async (_title, outbound, status) => {
+  ])('that responds with %s', async (_title, outbound, status) => {
     const client = send('/adaptor/888/x');
     const [task] = (await worker(poll)).json<{ taskId: string; workflowInstanceId: string }[]>();
     const update = await worker('/conductor/api/tasks', {
@@ -507,9 +507,9 @@ describe('a hostile worker', () => {
   it.each([
     ['JSON 100,000 deep', '['.repeat(100_000)],
     ['objects 50,000 deep', `{"taskId":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}`],
-    ['no JSON', 'NaN'],
+    ['a body that is not JSON', 'NaN'],
     ['null', 'null'],
-    ['a task id that is no text', '{"taskId":{"toString":1},"workflowInstanceId":[]}'],
+    ['a task id that is not text', '{"taskId":{"toString":1},"workflowInstanceId":[]}'],
     ['prototype names', '{"__proto__":{"taskId":"x"},"constructor":1}'],
     ['compressed bytes', gzipSync('{}')],
   ])('that reports %s → 4xx', async (_title, body) => {

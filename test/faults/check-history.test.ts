@@ -68,8 +68,8 @@ const found = (events: AnyEvent[], more: Partial<Evidence> = {}) =>
 describe('a history in which all is well', () => {
   it.each<[string, AnyEvent[]]>([
     ['nothing happened', []],
-    ['a PATCH was applied, answered and told to MDM', good],
-    ['MDM was told twice and counted it once', [...good, notified(false)]],
+    ['a PATCH was applied, its client got a response, and MDM was notified', good],
+    ['MDM was notified twice and counted it once', [...good, notified(false)]],
     [
       'the share at another college has the request id of the PATCH',
       [...good, applied({ key: 'e2', target: '/adaptors/002/mock/colleges/002/persons/7' })],
@@ -106,7 +106,7 @@ describe('a history in which all is well', () => {
     ['MDM does not know the person', [...good, person({ mdm: undefined, others: {} })]],
     ['nobody changed the person', [person({ mdm: 'B' })]],
     [
-      'a PUT changed the person, of which MDM does not hear',
+      'a PUT changed the person, of which MDM is not notified',
       [invoke({ method: 'PUT' }), applied(), answer(504), person({ mdm: 'B' })],
     ],
     [
@@ -114,7 +114,7 @@ describe('a history in which all is well', () => {
       [...good, invoke({ at: 5, op: 'b' }), answer(504, { op: 'b', at: 30 }), person({ mdm: 'B' })],
     ],
     ['a token was issued', [invoke({ method: 'POST', route: 'token' }), answer(200)]],
-    ['a back end answered 503 itself', [invoke(), received(), answer(503)]],
+    ['a back end itself responded with 503', [invoke(), received(), answer(503)]],
     ['a request without a token was refused', [invoke({ auth: 'bad', route: 'refused' }), answer(401)]],
     [
       'a spared route failed outside the fault',
@@ -158,7 +158,7 @@ describe('a history in which something is wrong', () => {
       'I1 one key was applied 2 times',
     ],
     [
-      'I1: told that nothing was started',
+      'I1: applied, but reported as not started',
       [invoke(), received(), applied(), answer(503, { problem: 'engine-unavailable' })],
       'I1 answered 503 (not started), but the back end got it',
     ],
@@ -187,7 +187,7 @@ describe('a history in which something is wrong', () => {
       'I3 answered 200, but never applied',
     ],
     [
-      'I3: answered with the execution of another request',
+      'I3: the response names the execution of another request',
       [...good, invoke({ op: 'b' }), answer(504, { op: 'b', executionId: 'e1' })],
       'I3 was answered with the execution of another request',
     ],
@@ -202,12 +202,12 @@ describe('a history in which something is wrong', () => {
       'I5 open for 9999 ms with a response deadline of 1000 ms',
     ],
     [
-      'I2: MDM has another value when all is at rest',
+      'I2: MDM has another value at the end of the run',
       [...good, person({ mdm: 'B' })],
       "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
     [
-      'I2: another college has another value when all is at rest',
+      'I2: another college has another value at the end of the run',
       [...good, person({ others: { '002': 'B' } })],
       "I2 a different cccid from the person's own college: 002 has B, the college A",
     ],
@@ -236,7 +236,7 @@ describe('a history in which something is wrong', () => {
       [invoke({ router: 'two' }), stopped('one'), closed()],
       'I5 closed without a response (ECONNRESET) although its router ran',
     ],
-    ['I2: MDM was not told', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
+    ['I2: MDM was not notified', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
     ['I2: MDM counted it twice', [...good, notified()], 'I2 one request made 2 effective updates of MDM'],
     [
       'I2: MDM was notified of a change that was not applied',
@@ -254,14 +254,14 @@ describe('a history in which something is wrong', () => {
       [invoke(get), received({ method: 'GET' }), answer(200, { right: false })],
       "I3 answered 200 with another body than the back end's",
     ],
-    ['I5: never answered', [invoke()], 'I5 neither answered nor closed'],
+    ['I5: no response', [invoke()], 'I5 neither answered nor closed'],
     [
-      'I5: answered late',
+      'I5: a late response',
       [invoke(), answer(504, { at: 3_001 })],
       'I5 open for 3001 ms with a response deadline of 1000 ms',
     ],
     ['I5: closed late', [invoke(), closed(3_500)], 'I5 open for 3500 ms with a response deadline of 1000 ms'],
-    ['I5: answered twice', [invoke(), answer(504), answer(504)], 'I5 ended 2 times'],
+    ['I5: two responses', [invoke(), answer(504), answer(504)], 'I5 ended 2 times'],
     ['I6: a spared route failed', [fault(['movies']), invoke(get), answer(503)], 'I6 movies answered 503 during x'],
     ['I6: a spared route hung', [fault(['movies']), invoke(get), closed()], 'I6 movies was not answered during x'],
     [
@@ -311,7 +311,7 @@ describe('a history in which something is wrong', () => {
     expect(found([invoke(), answer(504, { at: 7_100 })], { slack: 3 })).toHaveLength(1);
   });
 
-  it('I4: a secret was written down', () => {
+  it('I4: a text contains a secret', () => {
     const texts = [{ name: 'router.log', text: 'authorization: Bearer hush' }];
     expect(checkHistory({ events: good, texts, secrets: ['other', 'hush'] }).violations).toEqual([
       { invariant: 'I4', subject: 'router.log', what: 'contains secret number 2' },

@@ -137,7 +137,7 @@ export const isUntold = ({ what }: Violation) => what === notHeard;
 
 type PersonEvent = Extract<HistoryEvent, { event: 'person' }>;
 
-/** I2 at rest: MDM and every other college have the `cccid` that the person's own college has. */
+/** I2 at the end of a run: MDM and every other college have the `cccid` that the person's own college has. */
 function* personsAgree(events: readonly AnyEvent[], operations: readonly Operation[]): Findings {
   const persons = events.filter(
     (event): event is PersonEvent => event.actor === 'observer' && event.event === 'person',
@@ -197,7 +197,7 @@ function* executionsOfOneOperation(operations: readonly Operation[]): Findings {
   }
 }
 
-/** I3 at rest: the engine still has each execution that was acknowledged to a client by a success or a 202. */
+/** I3 at the end of a run: the engine still has each execution that a success or a 202 acknowledged to a client. */
 function* executionsKept(events: readonly AnyEvent[], operations: readonly Operation[]): Findings {
   const owners = new Map(
     operations.flatMap(({ invoke, ends }) => acknowledgedIn(ends).map((executionId) => [executionId, invoke.op])),

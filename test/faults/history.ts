@@ -42,7 +42,7 @@ export type HistoryEvent = { readonly at: number } & (
   | ({ readonly actor: 'nemesis'; readonly event: 'fault' } & FaultDescription)
   /** The fault is repaired; the requirements on spared routes end here too. */
   | { readonly actor: 'nemesis'; readonly event: 'repaired'; readonly what: string }
-  /** A person's `cccid` when the run had come to rest: at its college, in MDM, at the other colleges. */
+  /** A person's `cccid` at the end of the run: at its college, in MDM, at the other colleges. */
   | {
       readonly actor: 'observer';
       readonly event: 'person';
@@ -53,7 +53,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly mdm?: string | null | undefined;
       readonly others: Readonly<Record<string, string>>;
     }
-  /** Whether the engine still has an execution that a response named, when the run had come to rest. */
+  /** Whether the engine still has an execution that a response named, at the end of the run. */
   | { readonly actor: 'observer'; readonly event: 'execution'; readonly executionId: string; readonly found: boolean }
   /** How many of the marks that a killed Redis had acknowledged since its previous start were lost. */
   | {

@@ -62,7 +62,7 @@ describe('the results', () => {
     expect(readdirSync(join(dir, 'failures'))).toEqual(['engine-killed.sqlite.aaaaaaaaaaaa.7.history.jsonl.gz']);
   });
 
-  it('of a failure keep its history as it was', () => {
+  it('of a failure are kept with its unchanged history', () => {
     results.keepFailure(findings(), { log: 'a line' });
     const file = join(dir, 'failures', 'engine-killed.sqlite.aaaaaaaaaaaa.7.log.gz');
     expect(gunzipSync(readFileSync(file)).toString()).toBe('a line');
@@ -71,7 +71,7 @@ describe('the results', () => {
   it.each<[string, Partial<Findings>]>([
     ['violations', { violations: 1 }],
     ['complaints', { complaints: ['x'] }],
-    ['an end before its time', { brokeOff: 'x' }],
+    ['an early end', { brokeOff: 'x' }],
   ])('with %s have not held', (_title, more) => {
     expect([hasHeld(findings()), hasHeld(findings(more))]).toEqual([true, false]);
   });
@@ -114,7 +114,7 @@ describe('the tables', () => {
     );
   });
 
-  it('show what Redis lost and the violations that this explains, also of a run that held', () => {
+  it('show what Redis lost and the violations that this explains, even for a run that held', () => {
     const example = { invariant: 'I3', subject: 'op-1', what: 'an accepted execution is unknown' } as const;
     const losses = { restarts: 4, marks: 900, lost: 30, longestMs: 640, explained: 1, examples: [example] };
     expect(reportOf([[findings({ losses })]])).toContain(
@@ -125,13 +125,13 @@ describe('the tables', () => {
     expect(text).toContain('not durable: I3 op-1: an accepted execution is unknown');
   });
 
-  it('of a Redis that lost nothing say so at the end of the run alone', () => {
+  it('say that Redis lost nothing only in the lines at the end of the run', () => {
     const losses = { restarts: 4, marks: 900, lost: 0, longestMs: 0, explained: 0, examples: [] };
     expect(reportOf([[findings({ losses })]])).toContain('| held |');
     expect(describeFindings(findings({ losses }))).toContain('had lost 0 of 900 acknowledged marks');
   });
 
-  it('of no run say so', () => {
+  it('say that there are no runs', () => {
     expect(reportOf([])).toBe('There are no results of this code yet.');
   });
 

@@ -50,8 +50,8 @@ const mostExamples = 10;
  */
 const usualTimeoutScale = 1 / 4;
 /**
- * Time without progress after which the system must be at rest, in milliseconds: an engine resumes events half a minute
- * after its start, and checks timeouts every half minute.
+ * Time without progress after which the system must have settled, in milliseconds: an engine resumes events half a
+ * minute after its start, and checks timeouts every half minute.
  */
 const restMs = 150_000;
 /** Time for which requests are still repeated after the last try, in milliseconds: longer than the permitted time. */
@@ -146,7 +146,7 @@ function findingsOf(run: Run): Findings {
   const ends = countEnds(events);
   const repetition = longestRepetition(events);
   const figures = { judged: verdict.judged, undisturbed, recoveries, repetition };
-  // In a run that stopped early, unchecked invariants are no complaint.
+  // In a run that stopped early, unchecked invariants are not a complaint.
   const found = brokeOff === undefined ? complaintsOf(chosen, figures, slack) : [];
   const complaints = [...(world?.complaints ?? []), ...found, ...lostAlthoughSynced(events)];
   return {

@@ -59,14 +59,14 @@ describe('a loss explains', () => {
   it.each<[string, AnyEvent[], string]>([
     ['an execution that was accepted in the lost second', [...accepted(1_500), ...asked(4_000)], unknown],
     ['an execution that was acknowledged then and is gone', [...wrote(1_500), execution(false), notified], gone],
-    ['a PATCH of which MDM does not hear', wrote(1_500), untold],
+    ['a PATCH of which MDM is not notified', wrote(1_500), untold],
     [
       'a write whose report was lost, so that it was sent again',
       [invoke(900), received(1_200), applied(1_210), received(4_000), answer(4_010, 504)],
       twice,
     ],
     [
-      'a write that was accepted before, of which the effect was lost',
+      'a write that was accepted before the loss and whose effect was lost',
       [...accepted(500), received(1_200), applied(1_210), received(4_000)],
       twice,
     ],
@@ -76,7 +76,7 @@ describe('a loss explains', () => {
       'I1 one key was applied 2 times',
     ],
     [
-      'another value at MDM, of a person that was changed then',
+      'another value at MDM for a person that was changed in the lost second',
       [...wrote(1_500), notified, person],
       "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
@@ -95,7 +95,7 @@ describe('a loss does not explain', () => {
     ['a PATCH after it', wrote(4_000), untold],
     ['a PATCH before it', wrote(900), untold],
     [
-      'another value at MDM, of a person that was changed before',
+      'another value at MDM for a person that was changed before the loss',
       [...wrote(900), notified, person],
       "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
@@ -112,7 +112,7 @@ describe('a loss does not explain', () => {
   });
 });
 
-describe('acknowledged executions at rest', () => {
+describe('acknowledged executions at the end of a run', () => {
   it('are judged one by one', () => {
     expect(judge(...wrote(900), notified, execution(true)).violations).toEqual([]);
     const count = (...events: AnyEvent[]) => checkHistory({ events }).judged.I3;

@@ -22,7 +22,7 @@ it.each([0, 1, 2, 3])('finds one in base64, with %i bytes before it', (before) =
   expect(findIn(encoded.toString('base64url'))).toHaveLength(1);
 });
 
-it('finds nothing where nothing is', () => {
+it('finds nothing in a text without markers', () => {
   expect(findIn(createMarkers().credential('of another run'))).toEqual([]);
 });
 

@@ -63,12 +63,12 @@ it.each([
   ['a header field of another form', answer(200, '{"title":"x"}', { 'x-request-id': '1' }), /X-Request-Id is "1"/],
   ['another content type', answer(200, 'x', { 'content-type': 'text/plain' }), /content type text\/plain/],
   ['a body of another form', answer(200, '{"title":1}'), /^body\/title: must be string/],
-  ['a body that is no JSON', answer(200, 'title'), /^body: must be object/],
-])('%s → said in one line', (_title, found, line) => {
+  ['a body that is not JSON', answer(200, 'title'), /^body: must be object/],
+])('%s → reported in one line', (_title, found, line) => {
   expect(checker.check(get, found)).toEqual([expect.stringMatching(line)]);
 });
 
-it('a path or method that is no operation → only what x-not-routed describes', () => {
+it('a path or method that is not an operation → only what x-not-routed describes', () => {
   const nowhere = { method: 'GET', path: '/nowhere' };
   const type = { 'content-type': 'application/problem+json' };
   expect(checker.check(nowhere, answer(404, '{"status":404}', type))).toEqual([]);

@@ -18,6 +18,6 @@ it('numbers are spread from 0 to below 1', () => {
   expect([...tenths].toSorted((one, other) => one - other)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-it.each(['x', '-1', '1.5', '4294967296'])('%s is no seed', (text) => {
+it.each(['x', '-1', '1.5', '4294967296'])('%s is not a seed', (text) => {
   expect(() => seededRandom(text)).toThrow('not a seed');
 });

@@ -39,7 +39,7 @@ it('one process is provided once', async () => {
 it.each([
   ['another variable', { A: '2' }],
   ['one variable more', { A: '1', B: '1' }],
-  ['one variable less', {}],
+  ['one variable fewer', {}],
 ])('%s: another process starts; the first ends when only one may run', async (_title, env) => {
   const first = await provide(entry, { A: '1' });
   leaveIdle([first]);

@@ -124,7 +124,7 @@ describe('the response', () => {
     expect(outboundOf(await ask({ httpMethod: 'PATCH' })).status).toBe(status);
   });
 
-  test('headers pass by allow-list; what configuration adds passes as well, cookies never', async () => {
+  test('headers pass by allow-list; configured ones pass as well, cookies never', async () => {
     react = answers(
       [
         'HTTP/1.1 200 OK',
@@ -151,7 +151,7 @@ describe('the response', () => {
       Buffer.from('{"a":"\0","n":12345678901234567890,"e":"${x}"}'),
     ],
     ['JSON with a duplicate key', 'application/json', Buffer.from('{"a":1,"a":2}')],
-    ['bytes that are no text', 'image/png', Buffer.from([0x89, 0x50, 0xff, 0x00])],
+    ['bytes that are not text', 'image/png', Buffer.from([0x89, 0x50, 0xff, 0x00])],
     ['a large body', 'text/plain', Buffer.alloc(90_000, 'abc ')],
   ])('%s comes back byte for byte', async (_label, type, body) => {
     const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n`;
@@ -178,7 +178,7 @@ describe('the response', () => {
 
 describe('no response', () => {
   test.each(['999', '', '../001', '__proto__', 'constructor', '001.url'])(
-    'MIS code %j without an adaptor → unknown-college, and nobody is called',
+    'MIS code %j without an adaptor → unknown-college, and no back end is called',
     async (mis) => {
       const worker = await adaptor();
       const outcome = worker.execute(taskOf(inboundOf({ params: { mis } })));
@@ -188,7 +188,7 @@ describe('no response', () => {
   );
 
   test.each([[undefined], [null], ['text'], [{}], [{ httpMethod: 'GET' }]])(
-    'a task whose inbound is %j → fails with a reason, not as a bug',
+    'a task whose inbound is %j → a TaskFailure, not an unexpected error',
     async (inbound) => {
       const worker = await adaptor();
       await expect(worker.execute(taskOf({ inbound }))).rejects.toMatchObject({ name: 'TaskFailure' });

@@ -77,7 +77,7 @@ describe('supervise', () => {
 
   test.each([
     ['an error', new RangeError('Invalid array length')],
-    ['something that is no error', 'text'],
+    ['value that is not an error', 'text'],
   ])('unexpected %s → failed without its text or stack, logged, reported', async (_label, thrown) => {
     const { outcome, lines, reported } = await run(() => Promise.reject(thrown as Error));
     expect(outcome).toEqual({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'the worker failed' });

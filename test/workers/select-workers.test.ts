@@ -18,7 +18,7 @@ async function selected(values: Record<string, string>): Promise<string[]> {
 }
 
 describe('selectWorkers', () => {
-  test('every registration makes the worker of its name', async () => {
+  test('every registration creates the worker of its name', async () => {
     const config = await configOf({});
     const callBackEnd = () => Promise.reject(new Error('not called'));
     for (const [name, { create }] of Object.entries({ ...backEndWorkers(config), ...workers })) {
@@ -66,7 +66,7 @@ describe('selectWorkers', () => {
     expect(Object.keys(backEndWorkers(config))).not.toContain('movies_intake');
   });
 
-  test('backEnd.<name>.url counts before the older key of the same back end', async () => {
+  test('backEnd.<name>.url takes precedence over the older key of the same back end', async () => {
     const config = await configOf({ 'backEnd.movies.url': 'http://films.example' });
     expect(backEndsOf(config)).toMatchObject({ movies: 'http://films.example' });
   });

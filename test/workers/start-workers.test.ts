@@ -39,7 +39,7 @@ describe('startWorkers', () => {
     expect(lines).toEqual(['GET /a/001/x? HTTP/1.1', 'GET /lms/7/dataSync/ HTTP/1.1', 'GET /movies/Up HTTP/1.1']);
   });
 
-  test('holds one exchange for all task types when idle, no more often than its timeout', async () => {
+  test('holds one exchange for all task types when idle, and repeats it only after its timeout', async () => {
     started = await startedWorkers();
     const { router } = started;
     await pollUntil('a held exchange', () => router.held === 1);

@@ -28,7 +28,7 @@ describe('a closed loop', () => {
     expect(server.most).toBe(5);
   });
 
-  it('with a number of requests sends exactly these and waits for the last response', async () => {
+  it('with a limit of requests, sends exactly that many and waits for the last response', async () => {
     const server = countingServer();
     const sample = await runClosedLoop({ inFlight: 3, seconds: 60, requests: 10, request: server.request });
     expect(server).toMatchObject({ served: 10, now: 0 });
@@ -36,7 +36,7 @@ describe('a closed loop', () => {
     expect(sample.latencies).toEqual([...sample.latencies].sort((a, b) => a - b));
   });
 
-  it('counts a request that fails, keeps what went wrong first, and goes on', async () => {
+  it('counts failed requests, keeps the first error, and continues', async () => {
     let sent = 0;
     const request = async () => {
       sent += 1;

@@ -6,7 +6,7 @@ import { figuresOf, median, middleOf, percentile } from '../../../bench/measure/
 const sample = { latencies: [1, 2, 3, 4], failures: 0, firstFailure: undefined, elapsedSeconds: 2 };
 
 describe('a percentile', () => {
-  it('is the smallest value that so many percent do not exceed', () => {
+  it('is the smallest value that the given percentage of values does not exceed', () => {
     const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
     expect([50, 90, 99, 100].map((percent) => percentile(hundred, percent))).toEqual([50, 90, 99, 100]);
   });
@@ -22,14 +22,14 @@ describe('the median', () => {
     expect(median([4, 1, 3, 2])).toBe(2.5);
   });
 
-  it('leaves out what was not measured', () => {
+  it('ignores values that were not measured', () => {
     expect(median([Number.NaN, 5])).toBe(5);
     expect(median([Number.NaN])).toBeNaN();
   });
 });
 
 describe('figures', () => {
-  it('divide what was counted by the requests that succeeded', () => {
+  it('are counts divided by the number of successful requests', () => {
     const counted = { engineCalls: 10, processorMs: { router: 2 }, machine: { all: 60, busy: 8 } };
     const figures = figuresOf({ ...sample, failures: 3 }, counted);
     expect(figures).toMatchObject({ requests: 4, failures: 3, requestsPerSecond: 2 });
@@ -38,7 +38,7 @@ describe('figures', () => {
     expect(figures.othersShare).toBe(0.1);
   });
 
-  it('of a sample without a success claim nothing', () => {
+  it('of a sample without a successful request are NaN, zero or empty', () => {
     const none = { latencies: [], failures: 2, firstFailure: 'refused', elapsedSeconds: 0 };
     const figures = figuresOf(none, { engineCalls: 10, processorMs: { router: 2 }, machine: { all: 4, busy: 2 } });
     expect(figures).toEqual({
@@ -47,7 +47,7 @@ describe('figures', () => {
     });
   });
 
-  it('of several repetitions are their middle, requests and failures their sum', () => {
+  it('of several repetitions are medians; requests and failures are added up', () => {
     const repetitions = [1, 9, 2].map((ms) =>
       figuresOf(
         { ...sample, latencies: [ms] },

@@ -16,7 +16,7 @@ describe('the plan', () => {
     expect(new Set(steps.map((step) => JSON.stringify(step))).size).toBe(3 * 2 * 3);
   });
 
-  it('begins with another target each time', () => {
+  it('begins with a different target each time', () => {
     const atOne = steps.filter(({ inFlight }) => inFlight === 1);
     expect([0, 3, 6].map((index) => atOne[index]?.target)).toEqual(['a', 'b', 'c']);
   });
@@ -75,7 +75,7 @@ describe('memory', () => {
 });
 
 describe('the readings of processes', requires('linux'), () => {
-  it('are those of this process, and nothing for one that has gone', () => {
+  it('are those of this process, and empty for a process that has ended', () => {
     const processes = { own: [process.pid], gone: [2 ** 22 + 1] };
     expect(residentMiB(processes)).toEqual({ own: expect.closeTo(process.memoryUsage.rss() / 2 ** 20, -2) });
     const before = processorMs(processes);

@@ -25,12 +25,12 @@ async function load(listener: RequestListener, options: Partial<LoadOptions> & P
 }
 
 describe('an open loop', () => {
-  it('sends all that is due although nothing is answered', async () => {
+  it('sends all due requests although none gets a response', async () => {
     const figures = await load(() => undefined, { arrival: { perSecond: 500 } });
     expect(figures).toMatchObject({ unanswered: 100, goodput: 0, offeredPerSecond: 500 });
   });
 
-  it('tells served, refused and anything else apart', async () => {
+  it('distinguishes served, rejected and other responses', async () => {
     let count = 0;
     const figures = await load(
       (request, response) => {
@@ -48,7 +48,7 @@ describe('an open loop', () => {
     expect(figures.unanswered).toBe(0);
   });
 
-  it('a response is late by the time its request should have left', async () => {
+  it('measures latency from the time at which the request was due', async () => {
     const figures = await load((_request, response) => response.writeHead(200, { 'content-length': 0 }).end(), {
       arrival: { perSecond: 100 },
       patienceMs: 5_000,
@@ -57,7 +57,7 @@ describe('an open loop', () => {
   });
 });
 
-it('a closed loop has as many in flight as it has clients', async () => {
+it('a closed loop has as many requests in flight as it has clients', async () => {
   let now = 0;
   let most = 0;
   const figures = await load(

@@ -29,7 +29,7 @@ describe('a process tree', () => {
     expect(treeMemoryMiB([process.pid])).toBeGreaterThan(10);
   });
 
-  it('that has ended has used nothing that can be seen', () => {
+  it('that has ended has zero CPU time and memory', () => {
     expect(treeProcessorMs([2 ** 30])).toBe(0);
     expect(treeMemoryMiB([2 ** 30])).toBe(0);
   });

@@ -30,7 +30,7 @@ describe('the log of PostgreSQL', () => {
     expect(parseStatements(log)).toHaveLength(12);
   });
 
-  it('is counted by phase, over all parts of the phase', () => {
+  it('is counted by phase, over all occurrences of the phase', () => {
     const phases = countByPhase(parseStatements(log));
     expect(phases.get('start')?.seconds).toBeCloseTo(0.75);
     expect(phases.get('start')).toMatchObject({

@@ -30,7 +30,7 @@ const results = [
 ];
 
 describe('a table', () => {
-  it('is Markdown with numbers to the right', () => {
+  it('is Markdown with numbers aligned to the right', () => {
     const rows = [
       ['name', 'ms'],
       ['a & b', '5'],
@@ -51,7 +51,7 @@ describe('a table', () => {
     expect(resultTable([failed])).toContain('2: the execution is RUNNING');
   });
 
-  it('of processor time has a column a process', () => {
+  it('of processor time has a column per process', () => {
     expect(processorTable(results)).toMatch(/engine ms \| router ms/);
     expect(processorTable(results)).toMatch(/5\.00 \| +1\.25/);
   });
@@ -76,7 +76,7 @@ describe('a logarithmic axis', () => {
     expect(scale.at(20)).toBe(150);
   });
 
-  it('without a usable value is an axis all the same', () => {
+  it('without a usable value still has ticks', () => {
     expect(logScale([Number.NaN, 0], { least: 10, greatest: 0 }).ticks).toEqual([1, 10]);
   });
 });
@@ -88,12 +88,12 @@ describe('the chart', () => {
     for (const target of ['floor', 'router']) expect(svg.split(`>${target}</text>`)).toHaveLength(3);
   });
 
-  it('escapes its texts and has a number at every place', () => {
+  it('escapes its texts and contains no invalid number', () => {
     expect(svg).toContain('a caption with &lt;signs> &amp; more');
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
   });
 
-  it('of results that all failed is drawn all the same', () => {
+  it('is drawn even when all results failed', () => {
     const failed = resultOf('router', 1, { p50: Number.NaN, p90: Number.NaN, p99: Number.NaN, requestsPerSecond: 0 });
     expect(chart([failed], '')).not.toMatch(/NaN|Infinity|undefined/);
   });

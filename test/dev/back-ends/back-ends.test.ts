@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => backEnds.stop());
 
 describe('data warehouse', () => {
-  test('the sync of a college: its counts are those of what it lists', async () => {
+  test('the sync of a college: its counts match its lists', async () => {
     const { status, body } = await backEnds.get('/lms-dw/001/dataSync/');
     expect(status).toBe(200);
     const sync = body as Sync;
@@ -84,7 +84,7 @@ describe('movies', () => {
   });
 });
 
-test('everything that was written outlasts a restart', async () => {
+test('all written data survives a restart', async () => {
   const person = '/adaptors/001/mock/colleges/001/persons/0320991';
   const notification = { misCode: '001', sisPersonId: '0320991', cccid: 'RESTART', executionId: 'before-restart' };
   const reads = [person, '/lms-dw/001/dataSync/', '/mdm/governance-log', '/mdm/golden-records', '/mdm/crosswalk'];

@@ -132,7 +132,7 @@ describe.each([
   });
 
   test.each(['/terms?mis=002', '/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=002', '/terms?mis=001&mis=002'])(
-    '%s → 400, for the query contradicts the path',
+    '%s → 400, because the query contradicts the path',
     async (path) => {
       expect(await backEnds.get(`${base}${path}`)).toMatchObject({ status: 400, body: { code: 'mis-mismatch' } });
     },
@@ -233,7 +233,7 @@ describe('persons', () => {
     expect((await backEnds.call('PATCH', `${college}/persons/0318766`, { body: { cccid } })).status).toBe(200);
   });
 
-  test('a cccid that a person of another college has is no conflict', async () => {
+  test('a cccid that a person of another college has is not a conflict', async () => {
     const cccid = newCccid();
     const elsewhere = '/adaptors/002/mock/colleges/002/persons/B00417733';
     expect((await backEnds.call('PATCH', ramona, { body: { cccid } })).status).toBe(200);
@@ -405,7 +405,7 @@ describe('Idempotency-Key', () => {
 });
 
 describe('echo', () => {
-  test('tells method, exact target, headers and body', async () => {
+  test('returns method, exact target, headers and body', async () => {
     const body = Buffer.from([0, 255, 10, 13, 123]);
     const target = '/adaptors/002/mock/echo/a%2Fb//c%zz/?x=&x=1&y=%20+;z';
     const socket = connect(Number(new URL(backEnds.url).port), '127.0.0.1');
@@ -430,7 +430,7 @@ describe('echo', () => {
   });
 
   test.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    '%s without a path is answered too',
+    '%s without a path gets a response too',
     async (method) => {
       expect(await backEnds.call(method, '/adaptors/001/mock/echo')).toMatchObject({
         status: 200,

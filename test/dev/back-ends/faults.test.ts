@@ -40,14 +40,14 @@ test.each([200, 299, 404, 418, 500, 503, 599, 799])(
   },
 );
 
-test('slow/{ms}: answers after that time', async () => {
+test('slow/{ms}: responds after that time', async () => {
   const start = performance.now();
   const response = await ask('slow/50');
   expect(await response.json()).toEqual({ slept: 50 });
   expect(performance.now() - start).toBeGreaterThanOrEqual(49);
 });
 
-test.each(['slow/60000', 'never'])('%s: nothing is left open when the client goes away', async (fault) => {
+test.each(['slow/60000', 'never'])('%s: nothing is left open when the client disconnects', async (fault) => {
   const client = new AbortController();
   const asked = ask(fault, { signal: client.signal }).catch((error: Error) => error.name);
   await pollUntil('the request has arrived', async () => (await countOpen()) === 1);
@@ -100,7 +100,7 @@ test('nul: one real NUL byte, and one escaped', async () => {
   expect(await (await ask('nul')).text()).toBe('{"byte":"\0","escaped":"\\u0000"}');
 });
 
-test('redirect: to the echo of this very adaptor', async () => {
+test('redirect: to the echo of the same adaptor', async () => {
   const response = await ask('redirect', { redirect: 'manual' });
   expect([response.status, response.headers.get('location')]).toEqual([
     ...[302, `${backEnds.url}/adaptors/001/mock/echo/redirected`],

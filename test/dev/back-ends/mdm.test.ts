@@ -88,7 +88,7 @@ describe('notifications', () => {
     });
   });
 
-  test('changedAt that is no time → 422', async () => {
+  test('changedAt that is not a time → 422', async () => {
     const body = newNotification({ changedAt: 'yesterday' });
     expect(await backEnds.call('POST', '/mdm/notifications', { body })).toMatchObject({ status: 422 });
   });
@@ -127,14 +127,14 @@ describe('notifications', () => {
   });
 
   test.each(['misCode', 'sisPersonId', 'executionId', 'cccid'])(
-    '%s that is no text → 422 that names it',
+    '%s that is not text → 422 that names it',
     async (name) => {
       const called = await backEnds.call('POST', '/mdm/notifications', { body: newNotification({ [name]: 7 }) });
       expect(called).toMatchObject({ status: 422, body: { message: `${name} must be a non-empty string` } });
     },
   );
 
-  test('broken JSON → 400, no JSON → 415, GET → 405', async () => {
+  test('broken JSON → 400, another media type → 415, GET → 405', async () => {
     const post = (type: string) =>
       fetch(`${backEnds.url}/mdm/notifications`, { method: 'POST', headers: { 'content-type': type }, body: '{' });
     expect((await post('application/json')).status).toBe(400);
@@ -145,7 +145,7 @@ describe('notifications', () => {
 });
 
 describe('shares', () => {
-  test('an outcome is logged once; a later, other outcome is another entry', async () => {
+  test('an outcome is logged once; a later, different outcome is another entry', async () => {
     const share = {
       executionId: randomUUID(),
       misCode: '002',

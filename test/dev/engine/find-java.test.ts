@@ -75,7 +75,7 @@ describe('findJava', () => {
     expect(searched[1]).toEqual({ location: 'PATH', found: 'none' });
   });
 
-  it('searched into the usual folders of both systems and of version managers', () => {
+  it('searches the usual folders of both systems and of version managers', () => {
     expect(javaFolders({ HOME: '/home/x' })).toEqual(
       expect.arrayContaining(['/usr/lib/jvm', '/Library/Java/JavaVirtualMachines', '/home/x/.sdkman/candidates/java']),
     );

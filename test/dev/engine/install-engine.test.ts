@@ -110,7 +110,7 @@ describe('installEngine', () => {
     expect(existsSync(cache('maven'))).toBe(false);
   });
 
-  it('refuses a fetched jar with a wrong digest, and fetches it anew the next time', async () => {
+  it('refuses a downloaded jar with a wrong digest, and downloads it again the next time', async () => {
     installMaven('an engine of somebody else');
     await expect(install()).rejects.toThrow(/engine-0.0.1-boot.jar has the wrong content/);
     expect(existsSync(cache('conductor-server-0.0.1'))).toBe(false);
@@ -126,7 +126,7 @@ describe('installEngine', () => {
     expect(existsSync(cache('conductor-server-0.0.1/lib/other.jar'))).toBe(true);
   });
 
-  it('does without a class archive that cannot be made, and does not try each time', async () => {
+  it('continues without a class archive that cannot be created, and does not retry each time', async () => {
     putIntoMavenRepository(content);
     installJava('exit 1');
     expect((await install()).classArchive).toBeUndefined();

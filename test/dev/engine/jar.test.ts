@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('admit', () => {
+describe('verifyAndStamp', () => {
   it('stamps a file with the right digest', async () => {
     writeFileSync(path, content);
     expect(await isStamped(path, file)).toBe(false);
@@ -39,14 +39,14 @@ describe('admit', () => {
 });
 
 describe('isStamped', () => {
-  it('sees that a file has been changed or touched since', async () => {
+  it('returns false for a file that has been changed or touched since', async () => {
     writeFileSync(path, content);
     await verifyAndStamp(path, file);
     utimesSync(path, new Date(), new Date(1_000_000));
     expect(await isStamped(path, file)).toBe(false);
   });
 
-  it('sees that another release is wanted', async () => {
+  it('returns false when another release is wanted', async () => {
     writeFileSync(path, content);
     await verifyAndStamp(path, file);
     expect(await isStamped(path, { ...file, sha256: '0'.repeat(64) })).toBe(false);
@@ -54,7 +54,7 @@ describe('isStamped', () => {
 });
 
 describe('cacheFolder', () => {
-  it('is where each system keeps caches', () => {
+  it('is in the usual cache folder of each system', () => {
     expect(cacheFolder({ HOME: '/home/x' }, 'linux')).toBe('/home/x/.cache/service-router');
     expect(cacheFolder({ HOME: '/Users/x' }, 'darwin')).toBe('/Users/x/Library/Caches/service-router');
     expect(cacheFolder({ HOME: '/home/x', XDG_CACHE_HOME: '/var/c' }, 'linux')).toBe('/var/c/service-router');

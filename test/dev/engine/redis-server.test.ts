@@ -19,7 +19,7 @@ describe("the stack's own Redis server", requires('redis'), () => {
   beforeEach(() => (stateDir = mkdtempSync(join(tmpdir(), 'service-router-redis-'))));
   afterEach(() => rmSync(stateDir, { recursive: true }));
 
-  it('keeps its data in the state directory, and has it after a kill', async () => {
+  it('keeps its data in the state directory, and still has it after a kill', async () => {
     const port = await findFreePort();
     const launch = () =>
       launchRedisServer({ command: findRedisServer(), port, stateDir, output: new PassThrough().resume() });

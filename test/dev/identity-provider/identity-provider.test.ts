@@ -79,7 +79,7 @@ describe('token endpoint', () => {
     ['reader', 'sisdata_R'],
     ['worker', 'conductor_worker'],
     ['ops', 'conductor_admin'],
-  ])('client %s: no scope asked → all of its scopes, %s', async (clientId, scope) => {
+  ])('client %s: no scope requested → all of its scopes, %s', async (clientId, scope) => {
     const response = await requestToken(server, { clientId });
     expect(response).toMatchObject({ token_type: 'bearer', expires_in: 3600, scope });
     expect(jsonwebtoken.decode(response.access_token)).toMatchObject({ scope, client_id: clientId });
@@ -110,7 +110,7 @@ describe('token endpoint', () => {
     }
   });
 
-  test('the scope asked for is granted when the client has it', async () => {
+  test('a requested scope is granted when the client has it', async () => {
     const response = await requestToken(server, { clientId: 'demo', parameters: { scope: 'sisdata_W' } });
     expect(response.scope).toBe('sisdata_W');
   });
@@ -156,7 +156,7 @@ describe('token endpoint', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: 'unsupported_grant_type' }]);
   });
 
-  test('another resource than ours (RFC 8707) → 400 invalid_target', async () => {
+  test('a resource other than ours (RFC 8707) → 400 invalid_target', async () => {
     const parameters = { resource: 'https://elsewhere.example' };
     await expect(requestToken(server, { clientId: 'demo', parameters })).rejects.toMatchObject({
       error: 'invalid_target',
@@ -230,7 +230,7 @@ describe('opaque tokens', () => {
   };
   const opaqueToken = async () => (await requestToken(server, { clientId: 'opaque' })).access_token;
 
-  test('the client "opaque" gets a token that is no JWT; the introspector learns what it means', async () => {
+  test('the client "opaque" gets a token that is not a JWT; the introspector can introspect it', async () => {
     const token = await opaqueToken();
     expect(token).not.toContain('.');
     expect(await introspect(token)).toMatchObject({
@@ -243,7 +243,7 @@ describe('opaque tokens', () => {
     });
   });
 
-  test('a client that may not introspect learns nothing', async () => {
+  test('a client that may not introspect gets no information', async () => {
     expect(await introspect(await opaqueToken(), { client_id: 'demo' })).toEqual({ active: false });
   });
 
@@ -251,7 +251,7 @@ describe('opaque tokens', () => {
     expect(await introspect('no-such-token')).toEqual({ active: false });
   });
 
-  test('a JWT cannot be introspected: it explains itself', async () => {
+  test('a JWT cannot be introspected: it is self-contained', async () => {
     const { access_token: token } = await requestToken(server, { clientId: 'demo' });
     await expect(introspect(token)).rejects.toMatchObject({ error: 'unsupported_token_type' });
   });

@@ -23,7 +23,7 @@ async function failureWith(more: Record<string, string>): Promise<ProgramFailed>
   return failure as ProgramFailed;
 }
 
-test('tells its launcher where it listens, gives tokens of the lifetime asked for, ends with 0 on SIGTERM', async () => {
+test('reports its address, issues tokens of the configured lifetime, exits with 0 on SIGTERM', async () => {
   const program = await startProgram(entry, { ...env, IDP_TOKEN_SECONDS: '11' });
   expect(program.ready).toEqual({ url: program.ready['url'], issuer: program.ready['url'] });
   const response = await requestToken(program.ready['url']);
@@ -66,7 +66,7 @@ test('NODE_ENV=production → exit 1 with what to do instead', async () => {
   });
 });
 
-test('IDP_TOKEN_SECONDS that is no number of seconds → exit 1 naming it', async () => {
+test('IDP_TOKEN_SECONDS that is not a number of seconds → exit 1 naming it', async () => {
   expect(await failureWith({ IDP_TOKEN_SECONDS: '0' })).toMatchObject({
     exitCode: 1,
     output: expect.stringContaining('IDP_TOKEN_SECONDS must be a whole number of seconds above 0, but is "0"'),

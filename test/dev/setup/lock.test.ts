@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('a lock', () => {
-  it('holds our pid until it is released', async () => {
+  it('contains our pid until it is released', async () => {
     const release = await acquireLock(path);
     expect(readFileSync(path, 'utf8')).toBe(String(process.pid));
     release();
@@ -33,7 +33,7 @@ describe('a lock', () => {
     expect(tryLock(path).release).toBeTypeOf('function');
   });
 
-  it('with the pid of this process that it does not hold is replaced: an earlier process had the same pid', () => {
+  it('that an earlier process with the same pid has left is replaced', () => {
     writeFileSync(path, String(process.pid));
     expect(tryLock(path).release).toBeTypeOf('function');
   });
@@ -44,7 +44,7 @@ describe('a lock', () => {
     expect(tryLock(path).owner).toBe(process.pid);
   });
 
-  it('of a process that lives is left to it', async () => {
+  it('of a running process is left to it', async () => {
     const owner = spawn('sleep', ['60']);
     writeFileSync(path, String(owner.pid));
     const { release, owner: named } = tryLock(path);
@@ -54,7 +54,7 @@ describe('a lock', () => {
     await once(owner, 'exit');
   });
 
-  it('from before the last boot is replaced, whatever has that pid now', () => {
+  it('from before the last boot is replaced, whichever process has that pid now', () => {
     writeFileSync(path, String(process.ppid));
     const beforeBoot = Date.now() / 1000 - uptime() - 60;
     utimesSync(path, beforeBoot, beforeBoot);

@@ -18,7 +18,7 @@ describe('knownPorts', () => {
     ]);
   });
 
-  it('leaves out what runs elsewhere', () => {
+  it('leaves out programs that run elsewhere', () => {
     const env = { CONDUCTOR_URL: 'http://engine.example', OAUTH_ISSUER: 'https://login.example' };
     expect(known(env)).toEqual(['ROUTER_PORT=8080', 'OPS_PORT=8081', 'BACKENDS_PORT=8084']);
   });
@@ -43,7 +43,7 @@ describe('findTakenPorts', () => {
     server.close();
   });
 
-  it('finds a port that two programs are to have', async () => {
+  it('finds a port that is set for two programs', async () => {
     const port = await findFreePort();
     const ports = [
       { port, variable: 'ROUTER_PORT', use: 'router' },
@@ -62,7 +62,7 @@ describe('findTakenPorts', () => {
 });
 
 describe('findFreePort', () => {
-  it('returns no port twice, and none that outgoing connections take', async () => {
+  it('returns no port twice, and none from the range of outgoing connections', async () => {
     const ports = await Promise.all(Array.from({ length: 200 }, () => findFreePort()));
     expect(new Set(ports).size).toBe(ports.length);
     expect(Math.max(...ports)).toBeLessThan(32_768);

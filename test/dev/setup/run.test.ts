@@ -24,7 +24,7 @@ describe('dependencies', () => {
     expect(project.npmRuns()).toEqual(['ci --ignore-scripts --no-audit --no-fund --loglevel=http']);
   });
 
-  it('are left alone when they are in step', async () => {
+  it('are not installed again when they match the lock file', async () => {
     await project.run().ended;
     const second = project.run();
     await second.ended;
@@ -99,9 +99,9 @@ describe('npm start on a taken port', () => {
   });
 
   it.each([
-    ['--help asks for nothing but help', {}, ['--help']],
+    ['--help is given', {}, ['--help']],
     ['the engine runs elsewhere', { CONDUCTOR_URL: 'http://engine.example' }, []],
-  ])('installs when %s', async (_reason, env, args) => {
+  ])('installs despite the taken port when %s', async (_reason, env, args) => {
     const run = project.start({ ...ports, CONDUCTOR_PORT: port, ...env }, ...args);
     expect((await run.ended).code).toBe(0);
     expect(project.npmRuns()).toHaveLength(1);
@@ -111,7 +111,7 @@ describe('npm start on a taken port', () => {
 describe('an entry', () => {
   beforeEach(() => project.install());
 
-  it('gives its exit code on', async () => {
+  it('passes its exit code on', async () => {
     project.entry('process.exit(42);');
     expect(await project.run().ended).toEqual({ code: 42, signal: null });
   });
@@ -123,7 +123,7 @@ describe('an entry', () => {
     expect(run.printed.text).toBe(`${join(project.root, 'node_modules/.cache/node-compile')}\n`);
   });
 
-  it('is compiled anew where coverage is measured', async () => {
+  it('is compiled again where coverage is measured', async () => {
     project.entry('console.log(process.env.NODE_COMPILE_CACHE);');
     const run = project.start({ NODE_V8_COVERAGE: join(project.root, 'coverage') }, '--help');
     await run.ended;

@@ -32,7 +32,7 @@ const check = (settings: Record<string, string> = {}) =>
     ...settings,
   });
 
-it('a provider with the workers’ client → nothing is said', async () => {
+it('a provider with the workers’ client → no problem', async () => {
   await expect(check()).resolves.toBeUndefined();
   await expect(check({ OAUTH_AUDIENCE: '' })).resolves.toBeUndefined();
 });
@@ -73,7 +73,7 @@ it.each([
     { WORKERS_CLIENTID: 'demo', WORKERS_CLIENTSECRET: 'demo-secret' },
     'lacks the scope conductor_worker; its scopes: sisdata_W',
   ],
-])('%s → the reason, and where to read on', async (_title, settings, message) => {
+])('%s → the reason, and where to read more', async (_title, settings, message) => {
   const error = await check(settings).then(String, String);
   expect(error).toContain(message);
   expect(error).toContain('docs/how-to/use-your-identity-provider.md');

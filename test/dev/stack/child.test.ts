@@ -73,7 +73,7 @@ describe('a child', () => {
     expect(output.text).toContain('first line');
   });
 
-  it('that can be stopped before it is ready ends', async () => {
+  it('that is stopped before it is ready ends', async () => {
     const child = start('stays.ts');
     const { signal, code } = await child.stop();
     expect(signal === 'SIGTERM' || code === 0).toBe(true);

@@ -29,7 +29,7 @@ describe('--store', () => {
     expect((await readSettings({})).env['REDIS_URL']).toBeUndefined();
   });
 
-  it('redis: leaves a Redis server that the configuration names to the router', async () => {
+  it('redis: the router uses the Redis server that the configuration names', async () => {
     const { redisPort, env } = await readSettings({ REDIS_URL: 'redis://cache.example:1' }, { store: 'redis' });
     expect(redisPort).toBeGreaterThan(0);
     expect(env['REDIS_URL']).toBe('redis://cache.example:1');
@@ -46,7 +46,7 @@ describe('readSettings', () => {
     await expect(readSettings({ NODE_ENV: 'production' })).rejects.toThrow('refuses NODE_ENV=production');
   });
 
-  it('has the ports of the design when nothing is set', async () => {
+  it('has the default ports when nothing is set', async () => {
     const { ports, urls, givenEngine } = await readSettings({});
     expect(ports.map(({ variable, port }) => `${variable}=${port}`)).toEqual([
       'ROUTER_PORT=8080',
@@ -78,7 +78,7 @@ describe('readSettings', () => {
     });
   });
 
-  it('tells the pruner where its own engine keeps its data, and nothing of a given one', async () => {
+  it('gives the pruner the database of the stack’s own engine, and none for a given engine', async () => {
     const own = await readSettings({ STATE_DIR: '/tmp/a-stack' });
     expect(own.env['CONDUCTOR_DATABASEURL']).toBe('sqlite:/tmp/a-stack/engine/conductor.db');
     expect(programsOf(own).map(({ entry }) => entry)).toContain('jobs/prune/main.ts');
@@ -88,7 +88,7 @@ describe('readSettings', () => {
     expect(named.env['CONDUCTOR_DATABASEURL']).toBe('postgresql://u:p@db/conductor');
   });
 
-  it('tells no program of a database that a virtual machine hides', async () => {
+  it('gives no program the address of a database in a virtual machine', async () => {
     const hidden = { isShared: async () => false };
     const { env, isDatabaseHidden } = await readSettings({}, hidden);
     expect([env['CONDUCTOR_DATABASEURL'], isDatabaseHidden]).toEqual([undefined, true]);
@@ -96,7 +96,7 @@ describe('readSettings', () => {
     expect(given.isDatabaseHidden).toBe(false);
   });
 
-  it('leaves alone what the environment says', async () => {
+  it('keeps values that the environment sets', async () => {
     const { env } = await readSettings({
       MOVIES_URL: 'http://films.example',
       OAUTH_ISSUER: 'https://login.example',
@@ -127,7 +127,7 @@ describe('readSettings', () => {
     },
   );
 
-  it('leaves the workers beside adaptors their task types when WORKERS_TASKTYPES limits the others', async () => {
+  it('clears WORKERS_TASKTYPES for the workers beside adaptors', async () => {
     const beside = programsOf(await readSettings({})).filter(({ name }) => name.startsWith('workers-'));
     expect(beside.length).toBeGreaterThan(0);
     for (const { env } of beside) expect(env).toMatchObject({ WORKERS_TASKTYPES: '' });

@@ -31,7 +31,7 @@ describe('a program log', () => {
     expect(readFileSync(log.path, 'utf8')).toBe('one\ntwo\nrest');
   });
 
-  it('goes on without its file when the disk is full', requires('dev-full'), async () => {
+  it('continues without its file when the disk is full', requires('dev-full'), async () => {
     const log = new ProgramLog('/dev/full');
     log.write('lost\n');
     log.write('lost as well\n');
@@ -58,7 +58,7 @@ describe('a program log', () => {
     await end(log);
   });
 
-  it('keeps the log of the run before', async () => {
+  it('keeps the log of the previous run', async () => {
     const first = openProgramLog({ stateDir, program: 'router' });
     first.write('first run\n');
     await end(first);

@@ -103,7 +103,7 @@ describe('a stack', () => {
     expect(said[1]).toBe('router works again.');
   });
 
-  it('fails with the last lines of a program that cannot stay up', async () => {
+  it('fails with the last lines of a program that keeps crashing', async () => {
     const { stack, start } = createStack([fixture('router', 'dies.ts'), fixture('workers', 'stays.ts')]);
     start().catch(() => {});
     await expect(stack.failed).rejects.toThrow(

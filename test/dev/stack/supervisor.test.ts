@@ -42,7 +42,7 @@ describe('a supervisor', () => {
     expect(isAlive(supervisor.pid!)).toBe(true);
   });
 
-  it('gives up on a program that cannot stay up', async () => {
+  it('gives up on a program that keeps crashing', async () => {
     const { supervisor, crashes, output } = supervise('dies.ts');
     supervisor.start();
     await expect(supervisor.ready).rejects.toThrow('it cannot stay up');

@@ -29,9 +29,9 @@ export interface Case {
   setUp?(engine: GivenEngine): Promise<SetUp>;
   /** Multiplies the response timeouts of all tasks. Default a quarter. */
   readonly timeoutScale?: number;
-  /** Time within which the system must come to rest after the last try, in milliseconds. Default 150 000. */
+  /** Time within which the system must settle after the last try, in milliseconds. Default 150 000. */
   readonly restMs?: number;
-  /** True when no reconciler may have anything left to repair at rest. */
+  /** True when no reconciler may have anything left to repair at the end of a run. */
   readonly nothingMissing?: boolean;
   /** Additional requirements of the engine; the case then gets a separate engine. */
   readonly engine?: Omit<FaultEngineOptions, 'templateDir' | 'environment'> & {

@@ -24,11 +24,11 @@ async function startEngine(statuses: number[]) {
 const rejectedAfter5: [MessageOutcome, number] = ['rejected', 5];
 
 it.each<[what: string, statuses: number[], outcome: [MessageOutcome, number]]>([
-  ['an engine without the workflow (404)', Array<number>(9).fill(404), rejectedAfter5],
-  ['an engine that refuses the input (400)', Array<number>(9).fill(400), rejectedAfter5],
-  ['an engine without the workflow for a moment', [404, 404], ['started', 3]],
-  ['an engine that fails for long (500)', Array<number>(20).fill(500), ['started', 21]],
-  ['an engine under load (429)', Array<number>(20).fill(429), ['started', 21]],
+  ['rejects the message when the engine lacks the workflow (404)', Array<number>(9).fill(404), rejectedAfter5],
+  ['rejects the message when the engine refuses the input (400)', Array<number>(9).fill(400), rejectedAfter5],
+  ['starts the share when the engine lacked the workflow for a moment', [404, 404], ['started', 3]],
+  ['keeps trying while the engine fails (500)', Array<number>(20).fill(500), ['started', 21]],
+  ['keeps trying while the engine is under load (429)', Array<number>(20).fill(429), ['started', 21]],
 ])('%s', async (_what, statuses, outcome) => {
   const { dependencies, starts } = await startEngine(statuses);
   const definitions = new MdmDefinitions(definitionsFor());

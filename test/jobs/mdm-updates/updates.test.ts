@@ -79,7 +79,7 @@ describe('the share of an update', () => {
   }
   const tasks = [{}];
 
-  it('is started without a question when the message is new', async () => {
+  it('is started without a search when the message is new', async () => {
     expect(await callsWith([{ input: share.input, tasks }], false)).toEqual(['POST']);
   });
 
@@ -87,7 +87,7 @@ describe('the share of an update', () => {
     expect(await callsWith([{ input: { ...share.input, more: 1 }, tasks }], true)).toEqual(['GET']);
   });
 
-  it('is started when the engine has another one, or one that it never gave a task', async () => {
+  it('is started when the engine only has a different share, or one that never got a task', async () => {
     const other = { input: { ...share.input, cccid: 'other' }, tasks };
     expect(await callsWith([other, { input: share.input, tasks: [] }], true)).toEqual(['GET', 'POST']);
   });

@@ -74,7 +74,7 @@ const rule = { name: 'ended', statuses: endedStatuses, olderThanMs: 1 };
 
 describe('pruning executions', () => {
   it.each([0, 1, 3])(
-    'an index that is %i searches behind: all go, none twice, none is taken for an orphan',
+    'an index that is %i searches behind: every execution is deleted once, none is taken for an orphan',
     async (lag) => {
       const engine = laggingEngine(ended(95), lag);
       const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 10 });

@@ -61,7 +61,7 @@ describe('rules of the configuration', () => {
     ]);
   });
 
-  it('a rule for each route of a workflow: the others cover its executions of no such route', async () => {
+  it('a rule for each route of a workflow: the general rules cover only its other executions', async () => {
     const config = await configOf({ 'prune.adaptor.days': '10', 'prune.adaptor-slow.days': '60' });
     const exceptRoutes = ['adaptor', 'adaptor-slow'];
     expect((await rulesOf(config, ['college-adaptorWF'])).slice(2)).toMatchObject([{ exceptRoutes }, { exceptRoutes }]);
@@ -90,7 +90,7 @@ describe('rules of a command', () => {
     expect(rulesFor({ olderThan: '7d', route: 'adaptor' }, config, routes)).toMatchObject([{ route: 'adaptor' }]);
   });
 
-  it('without it: the ages of the configuration, by state or by route', async () => {
+  it('without --older-than: the ages of the configuration, by state or by route', async () => {
     const config = await configOf({ PRUNE_FAILEDDAYS: '90', 'prune.movies.days': '2' });
     expect(rulesFor({ workflow: 'mdmWF' }, config, routes).map(({ olderThanMs }) => olderThanMs / dayMs)).toEqual([
       30, 90,

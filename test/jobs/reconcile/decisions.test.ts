@@ -96,7 +96,7 @@ describe('a PATCH that has ended', () => {
     expect(decidePatch(patch({ tasks }), alone, context)).toEqual({ kind: 'settled' });
   });
 
-  it('terminated behind its response → resumed, and started when the engine refuses; broken again → started', () => {
+  it('terminated after its response → resumed, or started when the engine refuses; terminated again → started', () => {
     const once = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED')] });
     expect(decidePatch(once, alone, context)).toMatchObject({ kind: 'resume', case: 'event_stuck', fallback: [mdm] });
     const twice = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED'), event('CANCELED')] });
@@ -136,7 +136,7 @@ describe('a PATCH that runs', () => {
     expect(held(now - 150_000)).toEqual({ kind: 'end', case: 'outcome_unknown' });
   });
 
-  it('its task given up long ago → ended, and looked at again', () => {
+  it('with a task that failed, timed out or was cancelled long ago → ended, and decided again', () => {
     for (const status of ['TIMED_OUT', 'FAILED', 'CANCELED']) {
       expect(running([intake({ status })])).toEqual({ kind: 'end', case: 'outcome_unknown' });
       expect(running([intake({ status, endTime: justNow })])).toEqual({ kind: 'waiting' });
@@ -181,7 +181,7 @@ describe('a PATCH with an unknown outcome', () => {
     expect([isProbe(started), isProbe(patch({ workflowVersion: 1 }))]).toEqual([true, false]);
   });
 
-  it('no worker had it, or nothing left the worker → settled', () => {
+  it('no worker took the task, or the worker sent no request → settled', () => {
     for (const fields of [
       { status: 'CANCELED', pollCount: 0, startTime: 0 },
       { status: 'FAILED', reasonForIncompletion: 'back-end-unreachable: no connection; nothing was changed' },
@@ -195,7 +195,7 @@ describe('a PATCH with an unknown outcome', () => {
     expect(decidePatch(ended, alone, context)).toEqual({ kind: 'settled' });
   });
 
-  it('the worker reports that it may have been applied → probed', () => {
+  it('the worker reports that the change may have been applied → probed', () => {
     const reasonForIncompletion = 'back-end-timeout: no response within 20000 ms; the change may have been applied';
     expect(decidePatch(lost({ status: 'FAILED', reasonForIncompletion }), alone, context).kind).toBe('ask');
   });
@@ -222,7 +222,7 @@ describe('a PATCH with an unknown outcome', () => {
     }
   });
 
-  it('the back end refuses the GET or answers no object → a person has to look', () => {
+  it('the back end refuses the GET or does not return an object → a person has to decide', () => {
     for (const found of [probe(405, '{}'), probe(200, '[1]'), probe(200, '<html>')]) {
       expect(decideWith(found)).toMatchObject({ kind: 'undecided', case: 'outcome_unknown' });
     }
@@ -343,7 +343,7 @@ describe('an mdmWF', () => {
     const interrupted = terminated('reconciler: its worker did not report in time');
     const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
 
-    it('by a reconciler that was killed before it retried it → resumed; the same for a share', () => {
+    it('by a reconciler that was killed before the retry → resumed; the same for a share', () => {
       expect(decideNotification(interrupted, unshared, context)).toMatchObject(decision);
       expect(decideShare(interrupted, context)).toMatchObject(decision);
     });
@@ -404,7 +404,7 @@ describe('an mdmWF', () => {
     expect(stuck(event('CANCELED'), event('SCHEDULED'))).toMatchObject({ kind: 'replace', requests: [share('C1')] });
   });
 
-  it('that never got a task → started anew, then terminated; the same for a share', () => {
+  it('that never got a task → started again, then terminated; the same for a share', () => {
     const empty = notification({ status: 'RUNNING', tasks: [] });
     const request = { name: 'mdmWF', version: 1, correlationId: 'e-1', taskToDomain: {}, input: empty.input };
     const replaced = { kind: 'replace', case: 'never_scheduled', requests: [request] };
@@ -494,7 +494,7 @@ describe('whether a change was applied', () => {
   });
 });
 
-it('templates: a whole expression keeps its type, what names nothing is null, others become text', () => {
+it('templates: a lone expression keeps its type, an unknown name is null, one within text becomes text', () => {
   const scope = { a: { b: { c: [1] } }, n: 7 };
   expect(resolveTemplate({ x: '${a.b}', y: '${a.z.c}', z: 'n=${n}', u: [true, '${a.b.c}'] }, scope)).toEqual({
     x: { c: [1] },

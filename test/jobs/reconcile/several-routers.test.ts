@@ -166,30 +166,27 @@ const scheduled =
     ...{ status: 'RUNNING', startTime: routers.now, tasks: [taskOf(name, {})] },
   });
 
-it.each(cases)(
-  '%s: %s is repaired by two and three routers without starting it more than once each',
-  async (fault, name) => {
-    for (const count of [2, 3]) {
-      for (const seed of orders) {
-        const routers = new Routers(count, seed);
-        const { engine } = routers;
-        engine.outcomeOf = scheduled(routers);
-        engine.put(faults[fault]!(name, routers.now));
-        for (let round = 0; round < 8; round++) await routers.runRounds();
-        const label = `${count} routers, order ${seed}`;
-        // Executions that can be retried are not started again.
-        expect(engine.started.length, label).toBeLessThanOrEqual(fault.includes('without') ? count : 0);
-        const hasAttempt = [...engine.executions.values()].some(
-          (execution) => !hasEnded(execution) && execution.tasks.at(-1)?.status === 'SCHEDULED',
-        );
-        expect(hasAttempt, `${label}: a worker gets it`).toBe(true);
-      }
+it.each(cases)('%s: two or three routers repair %s, and each starts it at most once', async (fault, name) => {
+  for (const count of [2, 3]) {
+    for (const seed of orders) {
+      const routers = new Routers(count, seed);
+      const { engine } = routers;
+      engine.outcomeOf = scheduled(routers);
+      engine.put(faults[fault]!(name, routers.now));
+      for (let round = 0; round < 8; round++) await routers.runRounds();
+      const label = `${count} routers, order ${seed}`;
+      // Executions that can be retried are not started again.
+      expect(engine.started.length, label).toBeLessThanOrEqual(fault.includes('without') ? count : 0);
+      const hasAttempt = [...engine.executions.values()].some(
+        (execution) => !hasEnded(execution) && execution.tasks.at(-1)?.status === 'SCHEDULED',
+      );
+      expect(hasAttempt, `${label}: a worker gets it`).toBe(true);
     }
-  },
-);
+  }
+});
 
 it.each(names)(
-  '%s: executions that the engine never gives a task are replaced a few times, then left alone',
+  '%s: executions to which the engine never gives a task are replaced a few times, then left alone',
   async (name) => {
     for (const seed of orders.slice(0, byDepth(2, 3))) {
       const routers = new Routers(2, seed);

@@ -33,7 +33,7 @@ async function audit(status: number, body: string): Promise<{ code: number | nul
 }
 
 describe('npm run audit', () => {
-  it('nothing known → 0', async () => {
+  it('no known advisories → 0', async () => {
     expect(await audit(200, '{}')).toEqual({ code: 0, printed: '0 high or critical of 0 advisories\n' });
   });
 
@@ -61,7 +61,7 @@ describe('the report', () => {
   });
 
   it.each(['', 'npm error', '[]', '{}', '{"auditReportVersion":2}', '{"message":"405 Method Not Allowed"}'])(
-    '%j is no report',
+    '%j is not a report',
     (stdout) => {
       expect(readAudit(stdout)).toMatchObject({ completed: false, reason: expect.stringMatching(/./) });
     },

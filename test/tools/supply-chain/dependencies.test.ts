@@ -31,7 +31,7 @@ describe('advisories', () => {
     expect(installed(name).filter(isWeak)).toEqual([]);
   });
 
-  it('every override of package.json is a stub that is installed, or a version that is', () => {
+  it('every override of package.json is an installed stub or an installed version', () => {
     const { overrides } = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8')) as {
       overrides: { 'express-gateway': Record<string, string> };
     };
@@ -43,7 +43,7 @@ describe('advisories', () => {
 });
 
 describe('licences', () => {
-  it('every package has one that is known and allowed', () => {
+  it('every package has a known and allowed licence', () => {
     expect(lock.packages.length).toBeGreaterThan(300);
     expect(licenceProblems(lock.packages)).toEqual([]);
   });
@@ -69,14 +69,14 @@ describe('licences', () => {
     expect(licenceProblems([{ ...locked, dependencies: [], ...given }])).toEqual(problems);
   });
 
-  it('the page names the ones that are allowed', () => {
+  it('the page names the allowed licences', () => {
     const documented = rowsOf(sectionOf(page, 'Licences')).map(([licence]) => licence);
     expect(documented).toEqual([...allowedForDevelopment]);
     expect(allowedForDevelopment).toEqual(expect.arrayContaining([...allowedLicences]));
   });
 });
 
-it('everything comes with a SHA-512, so that set-up installs these bytes and no others', () => {
+it('every package has a SHA-512, so that set-up installs these bytes and no others', () => {
   expect(lock.packages.filter(({ integrity }) => !integrity?.startsWith('sha512-')).map(({ name }) => name)).toEqual(
     [],
   );

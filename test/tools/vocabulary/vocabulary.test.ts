@@ -29,7 +29,7 @@ it('no file uses a retired word', () => {
   expect(found).toEqual([]);
 });
 
-it('no file uses a deprecated name but those that define, document or test it', () => {
+it('only files that define, document or test a deprecated name use it', () => {
   const names = new RegExp(deprecatedNames.map((name) => `\\b${name.replaceAll('.', '\\.')}\\b`).join('|'), 'g');
   const found = files
     .filter((file) => !namesDeprecated.test(file))

@@ -218,7 +218,7 @@ describe('calls without a complete response', () => {
     ['never answers', () => undefined],
     ['stops after the head', answers('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n')],
     ['drips one byte at a time', (socket) => drip(socket)],
-    ['sends nothing but informational answers', answers('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n')],
+    ['sends nothing but informational responses', answers('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n')],
   ])('a back end that %s → back-end-timeout at the deadline', async (_label, react) => {
     const { url } = await against(react);
     const startedAt = performance.now();
@@ -264,7 +264,7 @@ describe('calls without a complete response', () => {
       answers(`HTTP/1.1 200 OK\r\nContent-Length: 10485760\r\n\r\n${'a'.repeat(maxResponseBytes + 1)}`),
       /too large/,
     ],
-    ['closes without a word', (socket) => void socket.end(), /before a response/],
+    ['closes without a response', (socket) => void socket.end(), /before a response/],
     ['resets', (socket) => void socket.resetAndDestroy(), /before a response/],
   ])(
     'a back end that %s → back-end-bad-answer, and a write says that it may have been applied',

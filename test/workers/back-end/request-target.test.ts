@@ -41,7 +41,7 @@ describe('createTarget', () => {
   });
 
   test.each(['x', '@evil.example/', ' /a', '/a b', '/a\r\nx: y', '/\u0000', '/\u20ac'])(
-    'path %j cannot stand in a request line → refused',
+    'path %j is not valid in a request line → refused',
     (path) => {
       expect(() => createTarget('http://h:1', path)).toThrow(TaskFailure);
     },

@@ -189,16 +189,19 @@ describe('mdm_notify', () => {
     expect(other.requests[1]).toContain(`/persons/${encodeURIComponent(sisPersonId)} HTTP`);
   });
 
-  test.each([500, 502, 503, 429, 408])('MDM answers %i → in progress, the reason in the output', async (status) => {
-    replies['/mdm'] = [status, {}];
-    expect(await notify({})).toMatchObject({
-      status: 'IN_PROGRESS',
-      outputData: { waitingFor: `MDM responded with status ${status}`, tries: 1 },
-    });
-    expect(other.requests).toHaveLength(1);
-  });
+  test.each([500, 502, 503, 429, 408])(
+    'MDM responds with %i → in progress, the reason in the output',
+    async (status) => {
+      replies['/mdm'] = [status, {}];
+      expect(await notify({})).toMatchObject({
+        status: 'IN_PROGRESS',
+        outputData: { waitingFor: `MDM responded with status ${status}`, tries: 1 },
+      });
+      expect(other.requests).toHaveLength(1);
+    },
+  );
 
-  test('MDM is not there → in progress, without an address in the reason', async () => {
+  test('MDM is unreachable → in progress, without an address in the reason', async () => {
     expect(await notify({})).toMatchObject({
       status: 'IN_PROGRESS',
       outputData: { waitingFor: 'MDM is unavailable: back-end-bad-answer' },
@@ -211,7 +214,7 @@ describe('mdm_notify', () => {
   });
 
   test.each([400, 401, 404, 409, 422, 302])(
-    'MDM answers %i → fails for good at once, the status in the reason',
+    'MDM responds with %i → fails permanently at once, the status in the reason',
     async (status) => {
       replies['/mdm'] = [status, {}];
       await expect(notify({})).rejects.toMatchObject({
@@ -283,7 +286,7 @@ describe('the time of a change', () => {
     return (bodyOf(other.requests.at(-1)) as { changedAt?: string }).changedAt;
   };
 
-  test('is when the adaptor answered', async () => {
+  test('is when the adaptor responded', async () => {
     expect(await changedAtOf('2026-11-21T15:36:41.605Z')).toBe('2026-11-21T15:36:41.605Z');
   });
 
@@ -293,7 +296,7 @@ describe('the time of a change', () => {
 });
 
 describe('mdm_share', () => {
-  test('patches the adaptor with the cccid and tells MDM', async () => {
+  test('sends the cccid to the adaptor as a PATCH and notifies MDM', async () => {
     replies['/two'] = [200, { sisPersonId: 'q/2' }];
     replies['/mdm/shares'] = [201, { shareId: 's' }];
     expect(await share()).toEqual({ status: 'COMPLETED', outputData: { status: 200 } });
@@ -311,7 +314,7 @@ describe('mdm_share', () => {
     });
   });
 
-  test('only MDM is away → the next try does not patch again', async () => {
+  test('only MDM is unavailable → the next try does not patch again', async () => {
     replies['/two'] = [204, ''];
     replies['/mdm'] = [503, {}];
     const first = await share();
@@ -325,7 +328,7 @@ describe('mdm_share', () => {
     expect(other.requests.filter((request) => request.startsWith('PATCH'))).toHaveLength(1);
   });
 
-  test('the adaptor is away → in progress; the key is the same in every try', async () => {
+  test('the adaptor is unavailable → in progress; the key is the same in every try', async () => {
     replies['/mdm'] = [200, {}];
     expect(await share()).toMatchObject({ status: 'IN_PROGRESS' });
     replies['/two'] = [200, {}];

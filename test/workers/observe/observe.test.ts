@@ -77,8 +77,8 @@ describe('the trace, while this process sends no spans', () => {
     ['beside an encrypted request', { inbound: { sealed: 'x', traceparent } }, traceparent],
     ['in the task’s own input', { traceparent }, traceparent],
     ['nowhere', { inbound: {} }, undefined],
-    ['that is none', { inbound: { traceparent: 'x\r\ny: z' } }, undefined],
-    ['that is null, as the engine has it', { traceparent: null, inbound: null }, undefined],
+    ['that is not valid', { inbound: { traceparent: 'x\r\ny: z' } }, undefined],
+    ['that is null, as the engine stores it', { traceparent: null, inbound: null }, undefined],
   ])('%s', async (_title, inputData, expected) => {
     const { sent } = await run(inputData);
     expect(sent[0]?.headers['traceparent']).toBe(expected);
@@ -86,7 +86,7 @@ describe('the trace, while this process sends no spans', () => {
 });
 
 describe('spans', () => {
-  it('the task below the request, its call below the task; the back end gets the call’s', async () => {
+  it('the task is a child of the request, its call of the task; the back end gets the call’s context', async () => {
     const { tracer, written } = keepingTracer();
     const { sent } = await run({ inbound: { traceparent } }, { tracer });
     expect(written.map(({ name, options }) => [name, options.kind, options.parent])).toEqual([
@@ -101,7 +101,7 @@ describe('spans', () => {
     expect(JSON.stringify(written)).not.toContain('marker');
   });
 
-  it('a call that fails: its code, not its message', async () => {
+  it('a call that fails: the span has its code, not its message', async () => {
     const { tracer, written } = keepingTracer();
     await run({}, { tracer, fail: new CodedFailure('back-end-timeout', 'marker text') });
     await run({}, { tracer, fail: new Error('marker error') });

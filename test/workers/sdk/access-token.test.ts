@@ -73,7 +73,7 @@ describe('AccessToken', () => {
   });
 
   test.each(['opaque', 'a.b.c', jwt([]), `e30.${Buffer.from('null').toString('base64url')}.x`])(
-    'a token %s that says nothing → kept for a minute',
+    'a token %s without a readable lifetime → kept for a minute',
     async (value) => {
       let count = 0;
       const token = new AccessToken(async () => ({ token: `${value}${++count > 1 ? count : ''}` }));

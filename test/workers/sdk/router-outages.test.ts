@@ -63,7 +63,7 @@ describe('the token', () => {
     expect(count(/cannot be reached/)).toBe(0);
   });
 
-  test('without expires_in its own `exp` counts: renewed before it ends', async () => {
+  test('without expires_in, its own `exp` counts: it is renewed before it expires', async () => {
     router.tokenLifetimeSeconds = 1;
     router.saysLifetime = false;
     await start();
@@ -119,7 +119,7 @@ describe('outages', () => {
     expect(count(/cannot be reached/)).toBe(1);
   });
 
-  test.each([503])('polls answered %i → slower and slower, never a hot loop', async (status) => {
+  test.each([503])('polls that get status %i → repeated at growing intervals, never in a busy loop', async (status) => {
     router.interfere = (call) => (isPoll(call) ? { status } : undefined);
     await start();
     await pollUntil('six polls', () => router.calls.filter(isPoll).length >= 6);
@@ -133,10 +133,10 @@ describe('outages', () => {
 
   test.each([
     ['an empty list at once', '{"tasks":[]}'],
-    ['no list', '{}'],
+    ['no task list', '{}'],
     ['an engine that does not respond', '{"tasks":[],"unavailable":true}'],
-    ['no JSON', '<html>'],
-  ])('polls answered with %s → no hot loop', async (_label, body) => {
+    ['a body that is not JSON', '<html>'],
+  ])('polls that get %s → no busy loop', async (_label, body) => {
     router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);
     await start({ 'workers.pollTimeoutMs': 5_000 });
     await pollUntil('some polls', () => router.calls.filter(isPoll).length >= 3);
@@ -160,7 +160,7 @@ describe('outages', () => {
 
 describe('results', () => {
   test.each([500, 503, 429, 401])(
-    'updates answered %i for a while → delivered within a second after',
+    'updates that get %i for a while → delivered within a second after recovery',
     async (status) => {
       await start();
       let refused = 0;
@@ -220,7 +220,7 @@ describe('results', () => {
     expect(refused).toBe(2);
   });
 
-  test('of one moment are sent together; rejected ones are sent again alone', async () => {
+  test('that are ready at the same time are sent together; rejected ones are sent again alone', async () => {
     const release = Promise.withResolvers<undefined>();
     const slow = await startRawBackEnd((socket) => {
       void release.promise.then(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
@@ -248,7 +248,7 @@ describe('results', () => {
     await slow.stop();
   });
 
-  test('a result and the next task take one exchange', async () => {
+  test('a result and the next task need only one exchange', async () => {
     await start({ 'workers.pollTimeoutMs': 5_000, 'workers.drainMs': 100 });
     await router.result(addMovie());
     const before = router.calls.length;
@@ -277,7 +277,7 @@ describe('concurrency', () => {
     await slow.stop();
   });
 
-  test('does not block other tasks of a type by a slow one', async () => {
+  test('does not let a slow task block others of its type', async () => {
     const slow = await startRawBackEnd((socket, request) => {
       if (!request.startsWith('GET /slow')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
     });
@@ -299,7 +299,7 @@ describe('concurrency', () => {
   });
 });
 
-describe('the SDK around it', () => {
+describe('the SDK', () => {
   test('ignores its environment variables', async () => {
     vi.stubEnv('CONDUCTOR_SERVER_URL', 'http://127.0.0.1:9/api');
     vi.stubEnv('CONDUCTOR_AUTH_KEY', 'other');
