@@ -127,7 +127,7 @@ describe('a caller without a token', () => {
     expect((await ask('/counted', { from: stranger, headers: forwardedFor(second) })).status).toBe(429);
   });
 
-  it('gains nothing from Forwarded, nor from what it writes into X-Forwarded-For itself', async () => {
+  it('gains nothing by sending Forwarded or its own X-Forwarded-For', async () => {
     const found: (number | undefined)[] = [];
     for (const invented of clients(3)) {
       const headers = { ...forwardedFor(`${invented}, 192.0.2.33`), forwarded: `for="${invented}"` };
@@ -149,7 +149,7 @@ describe('a caller without a token', () => {
     expect(new Set(await versionsVia(stranger)).size).toBe(1);
   });
 
-  it('behind a trusted proxy shares the admission queue round-robin with others behind it', async () => {
+  it('behind a trusted proxy takes turns in the admission queue with other callers behind the proxy', async () => {
     const [busy = '', other = ''] = clients(4);
     const queued = (count: number) =>
       pollUntil(
@@ -191,7 +191,7 @@ describe('router.maxConnectionsPerAddress', () => {
     return statuses.sort();
   };
 
-  it('limits connections of a client, but not of a trusted proxy, which has many clients', async () => {
+  it('limits the connections of a client, but not those of a trusted proxy, which has many clients', async () => {
     expect(await statusesOf(stranger, 5)).toEqual([404, 404, 404, 404, 503]);
     expect(await statusesOf(proxy, 5)).toEqual([404, 404, 404, 404, 404]);
   });

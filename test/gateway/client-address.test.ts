@@ -28,7 +28,7 @@ describe('the address of a client', () => {
     expect(new ClientAddresses(() => trusted).of(request(remote, forwarded))).toBe(expected);
   });
 
-  it('several header lines are one list', async () => {
+  it('several header lines count as one list', async () => {
     const addresses = new ClientAddresses(() => ['127.0.0.1']);
     const server = createServer((incoming, response) => void response.end(addresses.of(incoming))).listen(
       0,

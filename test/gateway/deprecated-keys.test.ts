@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => router?.stop());
 
-it('logs one warning with the key to set', async () => {
+it('logs one warning that names the key to set instead', async () => {
   await pollUntil('the line `started`', () => router.program.output().includes('"msg":"started"'));
   const lines = router.program.output().split('\n');
   expect(lines.filter((line) => line.includes('deprecated'))).toEqual([
@@ -22,7 +22,7 @@ it('logs one warning with the key to set', async () => {
   ]);
 });
 
-it('substitutes either name in the gateway configuration', async () => {
+it('substitutes the deprecated and the current key in the gateway configuration', async () => {
   const quotas: (string | null)[] = [];
   for (const key of ['limits.refusalHoldMs', 'limits.rejectionDelayMs']) {
     router.write('map.yml', mapWith().replace('requests: 3', `requests: "\${${key}}"`));

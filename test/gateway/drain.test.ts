@@ -1,4 +1,4 @@
-// Tests of the graceful shutdown of the public server: it waits for earlier requests and those that they depend on, but
+// Tests of graceful shutdown of the public server: it waits for earlier requests and requests that those depend on, but
 // not for later ones.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -22,7 +22,7 @@ const random = randomOfRun();
 const start = (app: (request: IncomingMessage, response: ServerResponse) => void) =>
   startHttpServer({ host: '127.0.0.1', port: 0, accessLog: () => undefined, metrics: new Registry(), limits, app });
 
-it('responds to the worker whose report ended the last wait', async () => {
+it('responds to the worker whose report ended the wait of the last client', async () => {
   const clients: ServerResponse[] = [];
   const reports: ServerResponse[] = [];
   const server = await start((request, response) => {

@@ -65,7 +65,7 @@ const counts = async (metric: string) =>
     .reduce((sum, [, value]) => sum + value, 0);
 
 describe('a router whose engine is not up yet', () => {
-  it('counts no error, writes no warning, and does not say that it is ready', async () => {
+  it('counts no error, logs no warning, and does not log that it is ready', async () => {
     await pollUntil('calls to the engine', async () => {
       await poll();
       return (await counts('router_engine_calls_total')) >= 5;
@@ -79,7 +79,7 @@ describe('a router whose engine is not up yet', () => {
     expect(said()).not.toContain('ready');
   });
 
-  it('says so when the engine responds', async () => {
+  it('logs that the engine responds, once it does', async () => {
     engine.listen(enginePort, '127.0.0.1');
     await once(engine, 'listening');
     await pollUntil('a poll that the engine responds', async () => {
@@ -90,7 +90,7 @@ describe('a router whose engine is not up yet', () => {
     expect(await counts('router_engine_errors_total')).toBe(0);
   });
 
-  it('counts and warns when the engine becomes unavailable after that', async () => {
+  it('counts errors and logs a warning when the engine becomes unavailable after that', async () => {
     engine.closeAllConnections();
     engine.close();
     await pollUntil('an error that is counted', async () => {

@@ -37,8 +37,8 @@ async function start(changed: Partial<ServerLimits> = {}): Promise<void> {
     accessLog: createAccessLog(createLog('test', 'silent'), metrics),
     app: (request, response) => {
       response.once('close', () => (gone += response.writableFinished ? 0 : 1));
-      // Larger than the kernel's buffers for a client that does not read.
       if (request.url === '/held') return;
+      // Larger than the kernel's buffers, so that the response waits for a client that does not read.
       if (request.url === '/large') return void response.end(Buffer.alloc(134_217_728));
       readBody(request, 1_000).then(
         (body) => response.writeHead(200, { 'content-length': body.length }).end(body),
@@ -69,7 +69,7 @@ const closedFor = async (reason: string) => {
 };
 
 describe('a response that the client does not read', () => {
-  it('is abandoned after responseTimeoutMs, and the connection is cut', async () => {
+  it('is abandoned after responseTimeoutMs, and the connection is closed', async () => {
     await start();
     const reader = open();
     reader.socket.pause();
@@ -80,7 +80,7 @@ describe('a response that the client does not read', () => {
 });
 
 describe('connections', () => {
-  it('from one address beyond the limit are refused, and existing ones stay', async () => {
+  it('beyond the limit of one address are refused, and existing ones stay open', async () => {
     // Longer than a busy machine needs to open the connections, so that none is closed for sending nothing.
     await start({ headersTimeoutMs: 20_000, requestTimeoutMs: 20_000 });
     const crowd = Array.from({ length: 10 }, () => open());
@@ -91,7 +91,7 @@ describe('connections', () => {
     expect((await crowd[0]?.answer())?.status).toBe(200);
   });
 
-  it('beyond the limit of all: the one that has waited for its client for longest makes room', async () => {
+  it('beyond the limit of all addresses: the connection that has been idle for longest is closed', async () => {
     await start({
       maxConnections: 3,
       maxConnectionsPerAddress: 100,
@@ -127,7 +127,7 @@ describe('when every connection has a request', () => {
       return gauge?.values[0]?.value === count;
     });
 
-  it('the request whose body has been arriving for the longest time is cut', async () => {
+  it('the connection of the request whose body has been arriving for longest is closed', async () => {
     await start(crowded);
     const held = open('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     const slow = open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nh');
@@ -138,7 +138,7 @@ describe('when every connection has a request', () => {
     expect(held.ended).toBe(false);
   });
 
-  it('a new one that has not sent its request yet is not the first to go', async () => {
+  it('a new connection that has not sent its request yet is not the first to be closed', async () => {
     await start(crowded);
     const slow = ['1', '2'].map(() => open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nh'));
     await inFlight(2);
@@ -159,7 +159,7 @@ describe('when every connection has a request', () => {
 });
 
 describe('a body', () => {
-  it('that breaks off its framing → 400 with the reason, and closed', async () => {
+  it('with broken framing → 400, and the connection is closed', async () => {
     await start();
     const connection = open('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloX');
     expect((await connection.answer()).status).toBe(400);
@@ -175,7 +175,7 @@ describe('a body', () => {
   });
 });
 
-it('a port that is taken is named', async () => {
+it('the error for a port that is taken names the address and the port', async () => {
   await start();
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));

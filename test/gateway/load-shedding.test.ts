@@ -100,7 +100,7 @@ describe('while a policy is rejecting', () => {
     ['/ADAPTOR/001/', 'POST', 'adaptor'],
     ['/colleges/001/students', 'GET', 'colleges'],
     ['/late', 'GET', 'late'],
-  ])('%s %s: refused, as a request of its route', (url, method, route) => {
+  ])('%s %s: refused, and attributed to its route', (url, method, route) => {
     const { check } = createRefusals();
     expect(check(url, method)).toMatchObject({ refused: true, route });
   });
@@ -109,11 +109,11 @@ describe('while a policy is rejecting', () => {
     ['another method, which is not allowed', '/movies/Metropolis', 'POST'],
     ['an unknown path', '/movies', 'GET'],
     ['a route whose pipeline refuses nothing', '/movies/Metropolis/status', 'GET'],
-    ['an endpoint before the one that would refuse', '/colleges/001/health', 'GET'],
-    ['a policy before it that says nothing', '/strangers', 'GET'],
-    ['a pipeline in which a condition decides', '/conditional', 'GET'],
-    ['an endpoint of one host, and what has the same path', '/of-host', 'GET'],
-  ])('%s: goes through', (_title, url, method) => {
+    ['an endpoint that is matched before the one that would refuse', '/colleges/001/health', 'GET'],
+    ['a policy without a shedding check, before the one that would refuse', '/strangers', 'GET'],
+    ['a pipeline in which an earlier policy has a condition', '/conditional', 'GET'],
+    ['an endpoint for one host, with the same path as another endpoint', '/of-host', 'GET'],
+  ])('%s: passes', (_title, url, method) => {
     const { check, looked } = createRefusals();
     expect(check(url, method).refused).toBe(false);
     expect(looked).toEqual([]);

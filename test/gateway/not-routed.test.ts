@@ -71,7 +71,7 @@ it('names each method once', async () => {
   expect(answer.headers['allow']).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS');
 });
 
-it('passes OPTIONS to any endpoint of the path without a list of methods', async () => {
+it('passes OPTIONS to the pipeline when an endpoint of the path has no list of methods', async () => {
   const answer = await sendRaw(server.url, 'OPTIONS /open/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   expect(answer.body).toBe('passed OPTIONS');
 });

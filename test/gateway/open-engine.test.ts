@@ -28,19 +28,19 @@ afterAll(() => {
   open.close();
 });
 
-it('an engine on the loopback address only → nothing to say', async () => {
+it('an engine that listens on the loopback address only → no problem', async () => {
   const url = `http://127.0.0.1:${portOf(closed)}`;
   expect(await findOpenEngine({ url, ownAddresses: [seenByOthers] })).toEqual([]);
 });
 
-it('an engine on every address, used through the loopback one → found', async () => {
+it('an engine that listens on every address, with a loopback URL → found', async () => {
   const url = `http://127.0.0.1:${portOf(open)}`;
   expect(await findOpenEngine({ url, ownAddresses: [seenByOthers] })).toEqual([
     expect.stringContaining(`listens on ${seenByOthers} as well`),
   ]);
 });
 
-it('a name that leads to a public address → found; to a private one, or to nothing → nothing to say', async () => {
+it('a name that resolves to a public address → found; to a private address, or to none → no problem', async () => {
   const look = (addresses: string[]) =>
     findOpenEngine({ url: 'http://engine.example.org', resolve: async () => addresses, ownAddresses: [] });
   expect(await look(['10.0.0.1', '203.0.113.7'])).toEqual([expect.stringContaining('203.0.113.7')]);
@@ -49,7 +49,7 @@ it('a name that leads to a public address → found; to a private one, or to not
   expect(await findOpenEngine({ url: 'http://engine.example.org', resolve: unknown, ownAddresses: [] })).toEqual([]);
 });
 
-it('the router process: everything listed, exit 1, nothing listens', async () => {
+it('the router process: lists every problem, without secrets, and exits with 1', async () => {
   const failure = await startProgram('gateway/main.ts', {
     NODE_ENV: 'production',
     OAUTH_ISSUER: 'http://127.0.0.1:9',

@@ -123,7 +123,7 @@ const withSecrets: CallOptions = { headers: { authorization: `Bearer ${marker}`,
 
 describe('a policy that fails', () => {
   it.each(['/throws', '/rejects'])(
-    '%s → 500 problem document that shows nothing of it, and the process goes on',
+    '%s → 500 problem document without details of the error, and the process keeps running',
     async (path) => {
       const answer = await call(`${url}${path}?name=${marker}`, withSecrets);
       expect(answer.status).toBe(500);
@@ -137,7 +137,7 @@ describe('a policy that fails', () => {
     },
   );
 
-  it('after its response has begun: the connection is cut, so that no client accepts half a response', async () => {
+  it('after its response has begun: the connection is closed, so that no client accepts half a response', async () => {
     await expect(call(`${url}/late`)).rejects.toThrow();
     expect((await call(`${url}/order`)).status).toBe(200);
   });
@@ -168,7 +168,7 @@ describe('a pipeline', () => {
     expect((await call(`${url}/order`, { method: 'POST' })).text).toBe('abe');
   });
 
-  it("gives each request Express Gateway's context with its own id, all of one prototype", async () => {
+  it('gives each request an Express Gateway context with its id, and all contexts one prototype', async () => {
     const ask = (id: string) => call(`${url}/context/${id}`, { headers: { 'x-request-id': id } });
     const answers = await Promise.all(['context-check-1', 'context-check-2'].map(async (id) => (await ask(id)).json()));
     expect(answers).toEqual([

@@ -50,7 +50,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
     return ((await response.json()) as { notices: Record<string, string[]> }).notices;
   };
 
-  it('has one connection, whatever uses it', async () => {
+  it('has one connection for all uses', async () => {
     const clients = String(await redis.command('CLIENT', 'LIST'))
       .trim()
       .split('\n');
@@ -75,7 +75,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
     expect(statuses).toEqual([200, 200, 200, ...Array<number>(7).fill(429)]);
   });
 
-  it('says so in log, metric and readiness notices, at each outage', async () => {
+  it('reports each outage in log, metric and readiness notices', async () => {
     // On a busy machine, Redis may seem to hang again, which writes both lines again.
     for (let outage = 1; outage <= 2; outage++) {
       const [losses, recoveries] = [countOf('Redis does not respond'), countOf('Redis responds again')];

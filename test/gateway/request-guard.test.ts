@@ -103,7 +103,7 @@ describe('requests that two parsers could read differently are refused before an
   });
 });
 
-describe('requests that are fine pass untouched', () => {
+describe('valid requests pass unchanged', () => {
   it.each([
     '/adaptor/001/a%2Fb/?x=&x=1&y',
     '/adaptor/001//double//',
@@ -119,7 +119,7 @@ describe('requests that are fine pass untouched', () => {
 });
 
 describe('X-Request-Id', () => {
-  it('is kept when it is a harmless token', async () => {
+  it('is kept when it is a valid token', async () => {
     expect(await raw(line('/', 'X-Request-Id: abc.DEF_12-3\r\n'))).toMatch(/x-request-id: abc\.DEF_12-3\r\n/i);
   });
 

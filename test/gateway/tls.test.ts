@@ -82,7 +82,7 @@ async function handshake(options: object = {}): Promise<TLSSocket> {
 const openConnections = async () => (await metrics.getSingleMetric('router_connections')?.get())?.values[0]?.value;
 
 describe('HTTPS', () => {
-  it('answers a client that checks the certificate', async () => {
+  it('responds to a client that checks the certificate', async () => {
     expect(server.url).toMatch(/^https:/);
     expect(await send('first', 'PATCH', 'x'.repeat(500))).toEqual({ status: 200, body: `PATCH ${'x'.repeat(500)}` });
     await expect(send('second', 'GET')).rejects.toThrow(/self-signed|unable to verify/);
@@ -99,7 +99,7 @@ describe('HTTPS', () => {
     socket.destroy();
   });
 
-  it('agrees on HTTP/1.1 with a client that would rather speak HTTP/2', async () => {
+  it('negotiates HTTP/1.1 with a client that prefers HTTP/2', async () => {
     const socket = await handshake({ ALPNProtocols: ['h2', 'http/1.1'] });
     expect(socket.alpnProtocol).toBe('http/1.1');
     socket.destroy();
@@ -130,7 +130,7 @@ describe('connections', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('connections without a handshake make room for connections with one', async () => {
+  it('connections without a completed handshake are closed to make room for others', async () => {
     const idle = Array.from({ length: 8 }, () => connectPlain(Number(new URL(server.url).port), '127.0.0.1'));
     const closed: unknown[] = [];
     for (const socket of idle) {
@@ -147,7 +147,7 @@ describe('connections', () => {
 });
 
 describe('renewal', () => {
-  it('new files → new connections get the new certificate, an open one stays', async () => {
+  it('new files → new connections get the new certificate, open connections stay open', async () => {
     const socket = await handshake();
     use('second');
     await pollUntil('the new certificate', () =>
@@ -160,7 +160,7 @@ describe('renewal', () => {
     expect(await text(socket)).toContain('HTTP/1.1 200');
   });
 
-  it('a key that does not fit → the old certificate stays, until the files fit again', async () => {
+  it('a key that does not match the certificate → the old certificate stays until the files match again', async () => {
     use('second', 'first');
     expect((await send('first', 'GET')).status).toBe(200);
     use('second');
@@ -174,7 +174,7 @@ describe('renewal', () => {
 });
 
 describe('at the start', () => {
-  it('files that do not belong together → an error that names them', async () => {
+  it('a key that does not match the certificate → an error that names the files', async () => {
     use('first', 'second');
     await expect(start()).rejects.toThrow(/tls\.crt and .*tls\.key \(router\.tlsCertificateFile, router\.tlsKeyFile\)/);
   });

@@ -16,7 +16,7 @@ const request = (fields: Partial<EndedRequest> = {}): EndedRequest => ({
 const ofMovies = (route: string) => route === 'movies';
 
 describe('the activity of a route', () => {
-  it('percentiles are right to a tenth', () => {
+  it('has percentiles that are accurate to 10 %', () => {
     const activity = new Activity();
     for (let ms = 1; ms <= 1_000; ms++) activity.record(request({ durationMs: ms }), 0);
     const [movies] = activity.routes(0);
@@ -25,7 +25,7 @@ describe('the activity of a route', () => {
     expect(Math.abs(movies!.p99! / 990 - 1)).toBeLessThan(0.1);
   });
 
-  it('percentiles of several steps are those of all their requests', () => {
+  it('computes percentiles over the requests of all steps', () => {
     const activity = new Activity();
     for (let count = 0; count < 99; count++) activity.record(request({ durationMs: 10 }), (count % 3) * stepMs);
     activity.record(request({ durationMs: 1_000 }), stepMs);
@@ -55,14 +55,14 @@ describe('the activity of a route', () => {
     expect(activity.routes(200 * stepMs)[0]).toMatchObject({ requests: 0, p50: undefined, p99: undefined });
   });
 
-  it('has the rate of the last minute of whole steps', () => {
+  it('has the request rate of the last minute, in complete steps only', () => {
     const activity = new Activity();
     for (let count = 0; count < 60; count++) activity.record(request(), 10 * stepMs);
     const rateAt = (step: number) => activity.routes(step * stepMs)[0]?.requestsPerSecond;
     expect([10, 11, 16, 17].map(rateAt)).toEqual([0, 1, 1, 0]);
   });
 
-  it('adds up the steps of the routes that are counted, and no others', () => {
+  it('adds up the steps of the selected routes only', () => {
     const activity = new Activity();
     activity.record(request({ durationMs: 10 }), 0);
     activity.record(request({ route: 'adaptor', status: 502, durationMs: 100 }), 0);
@@ -75,7 +75,7 @@ describe('the activity of a route', () => {
 });
 
 describe('failures', () => {
-  it('groups equal ones, with the first and the last time and the latest execution', () => {
+  it('groups equal failures, with their first and last time and the latest execution', () => {
     const activity = new Activity();
     const failed = { status: 502, problem: 'back-end-timeout' } as const;
     for (const executionId of ['e-1', 'e-2', undefined]) activity.record(request({ ...failed, executionId }));
@@ -89,14 +89,14 @@ describe('failures', () => {
     expect(activity.failures[1]!.firstAt).toBeLessThanOrEqual(activity.failures[1]!.lastAt);
   });
 
-  it('keeps the twenty kinds whose latest request is the newest', () => {
+  it('keeps the twenty kinds of failure that occurred most recently', () => {
     const activity = new Activity();
     const routes = Array.from({ length: 30 }, (_, index) => `route-${index}`);
     for (const route of ['route-0', ...routes.slice(1), 'route-0']) activity.record(request({ route, status: 500 }));
     expect(activity.failures.map(({ route }) => route)).toEqual(['route-0', ...routes.slice(11).toReversed()]);
   });
 
-  it('knows the latest execution, also of a request that succeeded', () => {
+  it('returns the latest execution, even that of a request that succeeded', () => {
     const activity = new Activity();
     expect(activity.latestExecution).toBeUndefined();
     for (const executionId of ['e-1', 'e-2', undefined]) activity.record(request({ executionId }));

@@ -9,7 +9,7 @@ const now = Date.parse('2026-11-22T12:00:00Z');
 const search = (query: string) => toSearch(parseListQuery(new URLSearchParams(query)), now);
 
 describe('toSearch', () => {
-  it('searches the last 24 hours, the newest first, unless told otherwise', () => {
+  it('searches the last 24 hours, the newest first, by default', () => {
     expect(search('')).toEqual({
       filter: { since: now - 86_400_000 },
       bounds: { limit: 25, maxScanned: 500, offset: 0, order: 'newest' },
@@ -24,7 +24,7 @@ describe('toSearch', () => {
     expect(search('state=running')).not.toHaveProperty('filter.since');
   });
 
-  it('takes every field', () => {
+  it('reads every field', () => {
     expect(
       search('route=movies&workflow=moviesWF&state=failed&client=demo&since=1h&until=2026-11-22T11:30&offset=25'),
     ).toEqual({
@@ -65,7 +65,7 @@ describe('toSearch', () => {
   });
 });
 
-it('listAddress leaves out what is empty, and encodes the rest', () => {
+it('listAddress leaves out empty fields, and encodes the others', () => {
   expect(listAddress({})).toBe('/executions');
   expect(listAddress({ route: 'a&b', client: '', offset: 0 })).toBe('/executions?route=a%26b');
 });

@@ -49,7 +49,7 @@ describe('the operations port', () => {
     '127.0.0.1.evil.example',
     'evil.example:127.0.0.1',
     '[evil.example]',
-  ])('refuses requests for "%s" with 421, whatever they ask for', async (host) => {
+  ])('refuses requests for "%s" with 421, whatever the path', async (host) => {
     for (const path of ['/health/live', '/health/ready', '/nowhere']) {
       const { status, type, body } = await ask(host, path);
       expect([status, type]).toEqual([421, 'application/problem+json']);
@@ -62,7 +62,7 @@ describe('the operations port', () => {
     }
   });
 
-  it('answers HTTP/1.0 without a Host, as load balancers ask for health', async () => {
+  it('responds to HTTP/1.0 without a Host, as some load balancers send health checks', async () => {
     const { hostname, port } = new URL(server.url);
     const socket = connect({ host: hostname, port: Number(port) });
     socket.write('GET /health/ready HTTP/1.0\r\n\r\n');

@@ -58,7 +58,7 @@ describe('readRound', () => {
     ['the PATCH', patch],
     ['the notification', notification],
     ['the share', share],
-  ])('is the same from %s', async (_name, from) => {
+  ])('returns the same round when it starts from %s', async (_name, from) => {
     const { first } = await readRound(readerOf(patch, notification, share), from, handlers);
     expect(outline(first)).toEqual([
       ['college-adaptorWF - COMPLETED', ['mdmWF - COMPLETED', ['mdm-shareWF 002 COMPLETED']]],
@@ -72,7 +72,7 @@ describe('readRound', () => {
     ]);
   });
 
-  it('shows nothing beside an execution without events', async () => {
+  it('shows only the execution itself when it has no events', async () => {
     const movie = execution('movie-0001', 'moviesWF');
     expect(outline((await readRound(readerOf(movie), movie, handlers)).first)).toEqual([['moviesWF - COMPLETED']]);
   });

@@ -14,7 +14,7 @@ describe('HTML', () => {
     expect(html`${[html`<b>${1}</b>`, html`<i>${undefined}</i>`]}`.text).toBe('<b>1</b><i></i>');
   });
 
-  it('nothing that the page shows can break out of it', () => {
+  it('no value on the page can break out of its element', () => {
     const activity = new Activity();
     const problem = undefined;
     activity.record({

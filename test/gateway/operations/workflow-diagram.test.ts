@@ -35,13 +35,13 @@ describe('workflowDiagram', () => {
     ['b', ['not taken a', 'taken b', 'not taken default']],
     ['c', ['not taken a', 'not taken b', 'taken default']],
     [undefined, ['not taken a', 'not taken b', 'not taken default']],
-  ])('a SWITCH that has chosen %s', (value, expected) => {
+  ])('shows the branches of a SWITCH that has chosen %s', (value, expected) => {
     const tasks = value === undefined ? [] : [executed('choice', { outputData: { evaluationResult: [value] } })];
     const branches = nodesOf(workflowDiagram({ tasks: [choice] }, tasks)).filter((line) => /taken/.test(line));
     expect(branches).toEqual(expected);
   });
 
-  it('a loop: its iterations together, the failed one first', () => {
+  it('a loop: shows its iterations together, the failed one first', () => {
     const loop: DefinedTask = { taskReferenceName: 'each', type: 'DO_WHILE', loopOver: [simple('share')] };
     const tasks = [
       executed('each', { taskType: 'DO_WHILE', status: 'FAILED', iteration: 3 }),
@@ -55,7 +55,7 @@ describe('workflowDiagram', () => {
     ]);
   });
 
-  it('a dynamic fork: the tasks that it forked, at most eight', () => {
+  it('a dynamic fork: shows the tasks that it forked, at most eight', () => {
     const fork: DefinedTask = { taskReferenceName: 'fork', type: 'FORK_JOIN_DYNAMIC' };
     const forkedTasks = Array.from({ length: 11 }, (_, index) => `to_${index}`);
     const tasks = [executed('fork', { taskType: 'FORK', inputData: { forkedTasks } }), executed('to_0')];
@@ -66,7 +66,7 @@ describe('workflowDiagram', () => {
     expect(nodes.at(-1)).toBe('taken 3 more');
   });
 
-  it('the latest attempt of a task counts', () => {
+  it('several attempts of a task: shows the latest', () => {
     const tasks = [
       executed('a', { status: 'FAILED', retryCount: 0 }),
       executed('a', { status: 'COMPLETED', retryCount: 1 }),
@@ -74,7 +74,7 @@ describe('workflowDiagram', () => {
     expect(nodesOf(workflowDiagram({ tasks: [simple('a')] }, tasks))).toEqual(['a: good, SIMPLE, completed']);
   });
 
-  it('without a definition: the tasks that were executed, in their order', () => {
+  it('without a definition: shows the executed tasks, in their order', () => {
     const tasks = [
       executed('first', { taskType: 'first' }),
       executed('then', { taskType: 'INLINE', status: 'TIMED_OUT' }),

@@ -1,4 +1,4 @@
-// Tests of several servers of one engine: a call skips a server that cannot be reached, and is never repeated when it
+// Tests of several servers of one engine: a call skips a server that cannot be reached, and is never repeated if it
 // may have arrived.
 
 import { once } from 'node:events';
@@ -75,7 +75,7 @@ const kindOf = (call: Promise<unknown>) =>
   );
 
 describe('two servers of one engine', () => {
-  it('both well → round-robin', async () => {
+  it('both available → round-robin', async () => {
     // A long timeout, so that a machine that is busy for half a second does not look like an unavailable server.
     const { servers, engine } = await pair(10_000);
     for (let n = 0; n < 6; n++) await post(engine);
@@ -91,7 +91,7 @@ describe('two servers of one engine', () => {
     expect(changes).toEqual(['0 left out']);
   });
 
-  it('it is back → it gets calls again once its health answers', async () => {
+  it('one returns → it gets calls again once its health check succeeds', async () => {
     const { servers, engine, changes } = await pair();
     await servers[0].stop();
     for (let n = 0; n < 2; n++) await post(engine);
@@ -113,7 +113,7 @@ describe('two servers of one engine', () => {
     expect(servers.map(({ calls }) => calls.length)).toEqual([1, 0]);
   });
 
-  it('one does not respond in time → unknown outcome, and it is left out until its health answers', async () => {
+  it('one does not respond in time → unknown outcome, and it is left out until its health check succeeds', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = () => undefined;
     servers[0].isHealthy = false;

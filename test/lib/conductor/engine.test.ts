@@ -35,13 +35,13 @@ const failureOf = (call: Promise<unknown>) =>
 const start = (engine: Engine) => engine.startWorkflow({ name: 'moviesWF', version: 1, input: {}, correlationId: 'c' });
 
 describe('a start', () => {
-  it('is answered with the execution id', async () => {
+  it('returns the execution id', async () => {
     const engine = await engineThat((_request, response) => response.end('2f3c0a7e-6a55-4c0e-9d3f-0f5f4a5b6c7d'));
     expect(await start(engine)).toBe('2f3c0a7e-6a55-4c0e-9d3f-0f5f4a5b6c7d');
   });
 
   it.each(['', '<!doctype html><title>Bad gateway</title>', '{"well":"formed"}', '{"workflowId":"', 'x'.repeat(200)])(
-    'answered 200 with something other than an id (%j): the outcome is unknown',
+    'whose response is 200 with something other than an id (%j): the outcome is unknown',
     async (body) => {
       expect(await failureOf(start(await engineThat((_request, response) => response.end(body))))).toBe('interrupted');
     },
@@ -49,7 +49,7 @@ describe('a start', () => {
 });
 
 describe('an engine that does not respond', () => {
-  it('a call ends at its deadline; so do calls that wait for a connection, which were never sent', async () => {
+  it('a call ends at its deadline; so does a call that waits for a connection, which is never sent', async () => {
     let arrived = 0;
     const engine = await engineThat(() => void (arrived += 1), { connections: 2 });
     const startedAt = performance.now();
@@ -62,7 +62,7 @@ describe('an engine that does not respond', () => {
     expect(arrived).toBe(2);
   });
 
-  it('a start that has less time than other calls ends when that is over', async () => {
+  it('a start with a deadline earlier than the timeout of other calls ends at its deadline', async () => {
     const engine = await engineThat(() => undefined, { timeoutMs: 60_000 });
     const startedAt = performance.now();
     const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
@@ -70,7 +70,7 @@ describe('an engine that does not respond', () => {
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
-  it('a body that trickles does not hold a call open', async () => {
+  it('a body that arrives in small pieces without end does not keep a call open', async () => {
     const engine = await engineThat((_request, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write(' '), 50);
@@ -80,7 +80,7 @@ describe('an engine that does not respond', () => {
   });
 });
 
-describe('errors before a byte was sent', () => {
+describe('errors before a byte is sent', () => {
   it.each([
     ['no connection', { code: 'ECONNREFUSED', syscall: 'connect' }],
     ['no file descriptor left', { code: 'EMFILE', syscall: 'connect' }],

@@ -40,14 +40,14 @@ describe('the SQL of an exception', () => {
     ['a retry', () => api.retry('e-1')],
     ['the metadata', () => metadata.readPollData()],
     ['any call', () => expectSuccess(refused, 'any call')],
-  ])('of %s → the status and where to look, no value', async (_label, call) => {
+  ])('of %s → the status and where to look, but no value', async (_label, call) => {
     const logged = await loggedOf(call);
     expect(logged).toContain('500');
     expect(logged).toContain("see the engine's log for the reason");
     for (const value of ['B00417733', 'SECRET1', 'u0000', 'JSON data']) expect(logged).not.toContain(value);
   });
 
-  it('answered to the router’s own client of the engine → the same', async () => {
+  it('in a response to the router’s own engine client → the same', async () => {
     const body = JSON.stringify({ message: sql });
     const server = await startRawBackEnd((socket) =>
       socket.write(`HTTP/1.1 500 X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`),
@@ -69,7 +69,7 @@ describe('other refusals', () => {
     expect(await messageOf(404, { message })).toContain(message);
   });
 
-  it('a reason that quotes the request → without the quotation', async () => {
+  it('a reason that quotes the request → kept without the quotation', async () => {
     const logged = await messageOf(400, { message: 'Cannot read "cccid":"SECRET1"' });
     expect(logged).toContain('Cannot read');
     expect(logged).not.toContain('SECRET1');
@@ -84,12 +84,12 @@ describe('other refusals', () => {
     expect(await messageOf(503, problem)).toContain('Engine unavailable; It did not respond.');
   });
 
-  it('a problem document of anybody else with 500 → not quoted', async () => {
+  it('a problem document from another source with 500 → not quoted', async () => {
     expect(await messageOf(500, { type: 'about:blank', detail: 'SECRET1' })).not.toContain('SECRET1');
   });
 });
 
-it('a response that is no JSON → an error that does not quote it', async () => {
+it('a response that is not JSON → an error that does not quote it', async () => {
   const logged = await loggedOf(() => parseResponse(responseOf(200, 'SECRET1 is no JSON')));
   expect(logged).not.toContain('SECRET1');
 });

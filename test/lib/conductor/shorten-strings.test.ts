@@ -37,7 +37,7 @@ function expectShortened(value: unknown, original: unknown): void {
 const documents = fc.json({ maxDepth: 4 }).map((text) => JSON.parse(text) as unknown);
 const texts = fc.string({ unit: 'grapheme', maxLength: 80 });
 
-it('any document in pieces of any size', () => {
+it('shortens any document, in pieces of any size', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ a: texts, b: fc.array(texts), c: fc.double({ noNaN: true, noDefaultInfinity: true }) })),
@@ -66,10 +66,10 @@ it('documents without long strings: no byte is changed', () => {
 });
 
 it.each([
-  ['an escape that has begun', '"12345678901\\u00e9rest"', '"12345678901\\u00e9…"'],
+  ['an escape sequence at the limit', '"12345678901\\u00e9rest"', '"12345678901\\u00e9…"'],
   ['a quote that is escaped', '"12345678901\\"rest"', '"12345678901\\"…"'],
   ['a backslash at the end', '"123456789012\\\\"', '"123456789012…"'],
   ['a character of several bytes', '"12345678901é rest"', '"12345678901é…"'],
-])('%s is left whole', (_what, text, left) => {
+])('%s is not split', (_what, text, left) => {
   for (const pieceBytes of [1, 2, 5, 100]) expect(shorten(Buffer.from(text), pieceBytes).toString('utf8')).toBe(left);
 });

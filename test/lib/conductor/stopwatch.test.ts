@@ -5,7 +5,7 @@ import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-it('counts the time by which the wall clock is ahead, as after a machine has slept', () => {
+it('counts the time by which the wall clock is ahead, as after the machine was suspended', () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const elapsedMs = startStopwatch();
   vi.setSystemTime(Date.now() + 90_000);

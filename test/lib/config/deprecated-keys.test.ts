@@ -111,7 +111,7 @@ it('a configuration without deprecated names has no warnings', async () => {
   expect((await load({})).warnings).toEqual([]);
 });
 
-it('every deprecated name leads to a key of the schema and is none itself', () => {
+it('every deprecated name maps to a key of the schema and is not itself such a key', () => {
   for (const [name, key] of Object.entries(deprecatedKeys)) {
     expect(configSchema.properties).toHaveProperty([key]);
     expect(configSchema.properties).not.toHaveProperty([name]);

@@ -50,7 +50,7 @@ const problemsOf = async (env: NodeJS.ProcessEnv, required: never[] = []) =>
   );
 
 describe('layers', () => {
-  it('later ones win: defaults, remote files in order, environment', async () => {
+  it('later layers override earlier ones: defaults, remote files in order, environment', async () => {
     const first = fileLayer('first.properties', 'router.port=1001\nops.port=1001\nrouter.responseDeadlineMs=1001\n');
     const { config, origins } = await loadConfig({
       env: { CONFIG_URL: `${first},${base}/r.properties`, ROUTER_PORT: '1003' },
@@ -92,7 +92,7 @@ describe('layers', () => {
     expect(config['router.port']).toBe(8080);
   });
 
-  it('a profile without a file is no error', async () => {
+  it('a profile without a file is not an error', async () => {
     await expect(loadConfig({ env: { PROFILE: 'nobody' } })).resolves.toBeDefined();
   });
 
@@ -102,7 +102,7 @@ describe('layers', () => {
   });
 });
 
-describe('what is wrong is listed at once', () => {
+describe('problems are all reported at once', () => {
   it('unknown keys, bad values, unreachable files and missing keys', async () => {
     const file = fileLayer(
       'bad.properties',
@@ -119,7 +119,7 @@ describe('what is wrong is listed at once', () => {
     ]);
   });
 
-  it('keys that are none, without the key in the message', async () => {
+  it('malformed encryption keys, without repeating them', async () => {
     const short = Buffer.alloc(16, 7).toString('base64');
     const long = Buffer.alloc(33, 7).toString('base64');
     const problems = await problemsOf({ PAYLOAD_KEY: `k1:${short}`, PAYLOAD_DECRYPTIONKEYS: `k0:${long},no-id` });
@@ -147,19 +147,19 @@ describe('what is wrong is listed at once', () => {
     ]);
   });
 
-  it('a wrong address of anything else is shown without its password', async () => {
+  it('any other malformed URL, without its password', async () => {
     const [problem] = await problemsOf({ OAUTH_ISSUER: 'htp://user:hush@id.example.org' });
     expect(problem).toBe('environment: oauth.issuer must be a URL (http-url), but is "htp://********@id.example.org"');
   });
 
-  it('a remote file that never answers is given up after the timeout and its retries', async () => {
+  it('a remote file whose server never responds, after the timeout and the retries', async () => {
     const [problem] = await problemsOf({ CONFIG_URL: `${base}/never.properties`, CONFIG_TIMEOUTMS: '50' });
     expect(problem).toContain('no response within 50 ms');
   });
 });
 
 describe('remote files', () => {
-  it('are asked with the credentials of their URL, which appear in no message', async () => {
+  it('are requested with the credentials of their URL, which appear in no message', async () => {
     requests = [];
     const address = `${base.replace('//', '//user:hush@')}/missing.properties`;
     const problems = await problemsOf({ CONFIG_URL: address });
@@ -180,7 +180,7 @@ describe('remote files', () => {
       return work().finally(() => (served = undefined));
     };
 
-    it('is used when the server is away', async () => {
+    it('is used when the server is unavailable', async () => {
       const env = withCopies('used');
       await keep(env);
       const { config, origins } = await serve(null, () => loadConfig({ env }));
@@ -189,7 +189,7 @@ describe('remote files', () => {
       expect(warnings).toEqual([]);
     });
 
-    it('stays when a later file is refused', async () => {
+    it('is kept when a later file is refused', async () => {
       const env = withCopies('refused');
       await keep(env);
       await serve('router.prot=1', async () => expect(await problemsOf(env)).toHaveLength(1));
@@ -216,7 +216,7 @@ describe('remote files', () => {
       expect(statSync(join(dir, 'whole', file as string)).mode & 0o777).toBe(0o600);
     });
 
-    it('cannot be written → a warning that names the file, and the program goes on', async () => {
+    it('cannot be written → a warning that names the file, and the program continues', async () => {
       fileLayer('taken', 'not a directory');
       await keep(withCopies('taken'));
       expect(warnings.splice(0)).toEqual([expect.stringMatching(/r\.properties: the last known good copy cannot be/)]);

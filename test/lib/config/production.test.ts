@@ -19,14 +19,14 @@ async function problemsOf(env: Record<string, string>): Promise<readonly string[
 }
 
 describe('production', () => {
-  it('a sound configuration starts', async () => {
+  it('a valid configuration is accepted', async () => {
     expect(await problemsOf(production)).toEqual([]);
     expect(await problemsOf({ ...production, CONDUCTOR_URL: 'http://conductor:8080', OPS_HOST: '0.0.0.0' })).toEqual(
       [],
     );
   });
 
-  it('everything that is wrong is listed at once, with what the schema says', async () => {
+  it('all problems are listed at once, including those that the schema reports', async () => {
     const problems = await problemsOf({
       NODE_ENV: 'production',
       ROUTER_PORT: 'x',
@@ -55,7 +55,7 @@ describe('production', () => {
     expect(problems.join()).not.toMatch(/worker-secret|hidden|den@/);
   });
 
-  it('one of several addresses of the engine is public → refused, and named', async () => {
+  it('one of several addresses of the engine is public → refused, and the message names it', async () => {
     const CONDUCTOR_URL = 'http://10.0.0.5:8080, http://203.0.113.7:8080';
     expect(await problemsOf({ ...production, CONDUCTOR_URL })).toEqual([
       expect.stringContaining('conductor.url is http://203.0.113.7:8080: the engine has no authentication'),

@@ -37,13 +37,13 @@ describe('the addresses of a running stack', () => {
     ['its process has ended', () => ({ ...stack, pid: deadPid() })],
     ['it was written before the last boot', () => ({ ...stack, startedAt: '2001-01-01T00:00:00Z' })],
     ['it has no process id', () => ({ ...stack, pid: undefined })],
-    ['it is no object', () => null],
+    ['it is not an object', () => null],
   ])('returns undefined when %s', (_what, content) => {
     writeFileSync(join(stateDir, 'stack.json'), JSON.stringify(content()));
     expect(readRunningStack(stateDir)).toBeUndefined();
   });
 
-  it('returns undefined when the file is no JSON, or the directory does not exist', () => {
+  it('returns undefined when the file is not JSON, or the directory does not exist', () => {
     writeFileSync(join(stateDir, 'stack.json'), '{"pid":');
     expect(readRunningStack(stateDir)).toBeUndefined();
     expect(readRunningStack(join(stateDir, 'none'))).toBeUndefined();

@@ -1,4 +1,4 @@
-// Tests that the schemas are valid, which programs do not check when they compile them.
+// Tests that the schemas are valid, because programs do not check this when they compile them.
 
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';

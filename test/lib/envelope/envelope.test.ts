@@ -56,29 +56,26 @@ describe('a body', () => {
     expect(decodeBody({})).toHaveLength(0);
   });
 
-  it('a compressed bomb is refused before it is inflated', () => {
+  it('a compression bomb is refused before it is decompressed', () => {
     const bomb = encodeBody(Buffer.alloc(50_000_000));
     expect(() => decodeBody(bomb, 1_000_000)).toThrow(RangeError);
   });
 
-  it.each(['@@@', 'YQ=a', 'YQ==YQ==', 'YWJj\nYWJj', 'Y', 'YWJjZ', '='])(
-    'base64 that is none, %j, is refused',
-    (body) => {
-      expect(() => decodeBody({ body, bodyEncoding: 'base64' })).toThrow(TypeError);
-      expect(() => decodeBody({ body, bodyEncoding: 'gzip+base64' })).toThrow(TypeError);
-    },
-  );
+  it.each(['@@@', 'YQ=a', 'YQ==YQ==', 'YWJj\nYWJj', 'Y', 'YWJjZ', '='])('invalid base64, %j, is refused', (body) => {
+    expect(() => decodeBody({ body, bodyEncoding: 'base64' })).toThrow(TypeError);
+    expect(() => decodeBody({ body, bodyEncoding: 'gzip+base64' })).toThrow(TypeError);
+  });
 
   it.each([
     ['YQ==', 'a'],
     ['YQ', 'a'],
     ['', ''],
     ['_-8', '\xff\xef'],
-  ])('base64 without padding or in the alphabet for URLs, %j, is read', (body, bytes) => {
+  ])('base64 without padding or in the URL alphabet, %j, is accepted', (body, bytes) => {
     expect(decodeBody({ body, bodyEncoding: 'base64' }).toString('latin1')).toBe(bytes);
   });
 
-  it('any bytes come back', () => {
+  it('any bytes survive the round trip', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2_000 }), (bytes) =>
         decodeBody(throughEngine(encodeBody(bytes))).equals(bytes),
@@ -88,7 +85,7 @@ describe('a body', () => {
 });
 
 describe('a request', () => {
-  it('any path, query and header value comes back, expressions included, and the engine sees no expression', () => {
+  it('any path, query and header value survives the round trip, and the engine sees no expression', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.constantFrom('${workflow.secrets.X}', '\\${', '$\\{', '\\\\${a}'),
@@ -109,13 +106,13 @@ describe('a request', () => {
     expect(readInbound(throughEngine(createInbound({ ...request, query: '', body }))).query).toBe('');
   });
 
-  it('a task input without one is refused with a sentence', () => {
+  it('is missing in the task input: refused with a message that says so', () => {
     expect(() => readInbound(undefined)).toThrow(/no `inbound`/);
   });
 });
 
 describe('a response', () => {
-  it('comes back with status, headers and bytes', () => {
+  it('survives the round trip with status, headers and bytes', () => {
     const answer = {
       status: 207,
       headers: { 'content-type': 'a/b', link: ['<a>', '${b}'] },
@@ -125,7 +122,7 @@ describe('a response', () => {
   });
 
   it.each([undefined, null, {}, { statusCodeValue: '200' }, { statusCodeValue: 99 }, { statusCodeValue: 600 }])(
-    '%j is none',
+    '%j is not a response',
     (value) => {
       expect(() => readOutbound(value)).toThrow(TypeError);
     },
@@ -157,14 +154,14 @@ describe('headers', () => {
 });
 
 describe('a failure', () => {
-  it('is read back from the reason, also behind a prefix of the engine', () => {
+  it('is parsed from the reason, also after a prefix of the engine', () => {
     const reason = formatFailure('back-end-timeout', 'no response within 20000 ms');
     expect(parseFailure(reason)).toEqual({ code: 'back-end-timeout', text: 'no response within 20000 ms' });
     const wrapped = `Task abc failed with status: FAILED_WITH_TERMINAL_ERROR and reason: '${reason}'`;
     expect(parseFailure(wrapped)).toEqual(parseFailure(reason));
   });
 
-  it.each([undefined, '', 'something else', 'internal-error: x'])('%j is not one of ours', (reason) => {
+  it.each([undefined, '', 'something else', 'internal-error: x'])('%j is not a failure of the router', (reason) => {
     expect(parseFailure(reason)).toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { maskPayload } from '#lib/envelope/mask-payload.ts';
 
 describe('maskPayload', () => {
-  it('shows the fields without personal data, and of all others type and size', () => {
+  it('shows fields without personal data, and only type and size of all others', () => {
     const inbound = {
       httpMethod: 'PATCH',
       path: '/persons/B00417733',
@@ -42,14 +42,14 @@ describe('maskPayload', () => {
     });
   });
 
-  it('masks fields that are called like members of every object', () => {
+  it('masks fields that are named like members of Object.prototype', () => {
     expect(maskPayload({ toString: 'x', constructor: 1 })).toEqual({
       toString: '‹text, length 1›',
       constructor: '‹number›',
     });
   });
 
-  it('masks names that are data', () => {
+  it('masks field names that are data', () => {
     const masked = maskPayload({ 'ada@example.org': 1, B00417733: 2, ABC1234: 3, 'a b': 4 });
     expect(masked).toEqual({
       '‹name 1›': '‹number›',
@@ -59,7 +59,7 @@ describe('maskPayload', () => {
     });
   });
 
-  it('cuts what is long or deep', () => {
+  it('truncates long or deeply nested values', () => {
     const wide = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}`, 1]));
     expect(Object.keys(maskPayload(wide) as object)).toHaveLength(26);
     expect(maskPayload(Array.from({ length: 100 }, () => 'x'))).toHaveLength(26);

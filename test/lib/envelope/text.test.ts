@@ -4,14 +4,14 @@ import { describe, expect, it, test } from 'vitest';
 import { decodeText, encodeText, isSafeText } from '#lib/envelope/text.ts';
 
 describe('a text that the engine keeps', () => {
-  test.each(['', 'ABL0199', 'Zoë 💡', '$ {x} \\u0000 "', '\n\u001b\uffff'])('%j → as it is', (text) => {
+  test.each(['', 'ABL0199', 'Zoë 💡', '$ {x} \\u0000 "', '\n\u001b\uffff'])('%j → unchanged', (text) => {
     expect(encodeText(text)).toBe(text);
   });
 });
 
 describe('a text that the engine cannot hold, or would change', () => {
   test.each(['\0', 'A\0B', '${x}', '\\${x}', '$${${x}}', '${', '\ud800', 'x\udc00y', '\ud83d"', '\\\0${\ud800'])(
-    '%j → encoded as a safe text, and the same again',
+    '%j → encoded as a safe text, and unchanged after decoding',
     (text) => {
       const encoded = encodeText(text);
       if (typeof encoded === 'string') throw new Error('it is not encoded');
@@ -21,6 +21,6 @@ describe('a text that the engine cannot hold, or would change', () => {
   );
 });
 
-it.each(['', 'text', '1', '{"a":"secret"}'])('%j is no JSON string → an error that does not quote it', (json) => {
+it.each(['', 'text', '1', '{"a":"secret"}'])('%j is not a JSON string → an error that does not quote it', (json) => {
   expect(() => decodeText(json)).toThrow(new TypeError('a text is not a JSON string'));
 });

@@ -34,13 +34,13 @@ describe.each([
     ...{ clientId: 'demo', route: 'movies', body: Buffer.alloc(0) },
   };
 
-  it('with a trace: it is found beside the request, and the request is the same', () => {
+  it('with a traceparent: it travels beside the request, which is unchanged', () => {
     const inbound = codec.packInbound({ ...request, traceparent }, []);
     expect(traceparentOf({ inbound })).toBe(traceparent);
     expect(codec.unpackInbound(inbound)).toMatchObject({ httpMethod: 'GET', path: '/x', requestId: 'r-1' });
   });
 
-  it('without one: nothing is added', () => {
+  it('without a traceparent: nothing is added', () => {
     const inbound = codec.packInbound(request, []);
     expect(inbound).not.toHaveProperty('traceparent');
     expect(traceparentOf({ inbound })).toBeUndefined();

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 
 describe('TransientMap', () => {
-  it('answers as a Map does, whatever is set and deleted', () => {
+  it('behaves as a Map does, whatever is set and deleted', () => {
     const key = fc.integer({ min: 0, max: 9 });
     const steps = fc.array(
       fc.oneof(

@@ -24,7 +24,7 @@ function startNameService() {
 const failure = (code: string) => Object.assign(new Error(`getaddrinfo ${code}`), { code });
 
 describe('createLookup', () => {
-  it('asks once for the concurrent lookups of a name, and again after its response', async () => {
+  it('sends one query for concurrent lookups of a name, and another one after the response', async () => {
     const { asked, look } = startNameService();
     const both = [look('engine'), look('engine')];
     const other = look('redis');
@@ -36,7 +36,7 @@ describe('createLookup', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('returns one address for a socket that takes one', async () => {
+  it('returns one address to a caller that does not request all', async () => {
     const { asked, look } = startNameService();
     const found = look('engine', {});
     asked[0]?.answer.resolve(one);

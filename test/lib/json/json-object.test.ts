@@ -16,7 +16,7 @@ describe('parseJsonObject', () => {
     });
   });
 
-  it('replaces numbers by the value of the caller', () => {
+  it('replaces numbers with the value that the caller returns', () => {
     expect(parseJsonObject(Buffer.from('{"a":1,"b":"1"}'), (digits) => `number ${digits}`)).toEqual({
       a: 'number 1',
       b: '1',
@@ -27,7 +27,7 @@ describe('parseJsonObject', () => {
 });
 
 describe('readJsonObject', () => {
-  it('returns what JSON.parse does', () => {
+  it('returns what JSON.parse returns', () => {
     expect(readJsonObject(Buffer.from('{"a":1.50,"é":[{}]}'))).toEqual({ a: 1.5, é: [{}] });
   });
 

@@ -46,7 +46,7 @@ const codesOf = ({ responses = {} }: Operation, status: string) => {
 };
 
 describe('the document of a route with a workflow', () => {
-  it('a read: takes Prefer, may be answered 202 with its fields, and knows no key', () => {
+  it('a read: takes Prefer, may get 202 with its header fields, and takes no Idempotency-Key', () => {
     const read = operationOf(person, 'get');
     expect(headerParametersOf(read)).toEqual(['Prefer']);
     expect(Object.keys(responseOf(read, '202')?.headers ?? {})).toEqual(
@@ -56,7 +56,7 @@ describe('the document of a route with a workflow', () => {
     expect(codesOf(read, '409')).toEqual(['execution-cancelled']);
   });
 
-  it('a write: takes an Idempotency-Key, which it does not need, and names what the key may lead to', () => {
+  it('a write: takes an optional Idempotency-Key, and lists the problems that the key may cause', () => {
     const write = operationOf(person, 'patch');
     expect(headerParametersOf(write)).toEqual(['Prefer', 'Idempotency-Key']);
     expect(write.parameters?.find(({ name }) => name === 'Idempotency-Key')).not.toHaveProperty('required');
@@ -67,7 +67,7 @@ describe('the document of a route with a workflow', () => {
     expect(codesOf(write, '503')).toContain('idempotency-unavailable');
   });
 
-  it('a write on a route that requires a key: the parameter is required, and its absence a problem', () => {
+  it('a write on a route that requires a key: the parameter is required, and its absence is a problem', () => {
     const { operation } = describeWorkflow(
       { compresses: false, strip: '/a', idempotencyKey: 'required' },
       describeVersions(one, undefined),
@@ -77,14 +77,14 @@ describe('the document of a route with a workflow', () => {
     expect(described?.parameters).toContainEqual(expect.objectContaining({ name: 'Idempotency-Key', required: true }));
   });
 
-  it('a limit: RateLimit fields on the responses of the back end and on 429, and the problem of limits that cannot be counted', () => {
+  it('a limit: RateLimit fields on responses of the back end, and the problem limits-unavailable', () => {
     const read = operationOf(person, 'get');
     for (const field of ['RateLimit', 'RateLimit-Policy'])
       expect(responseOf(read, '200')?.headers, field).toHaveProperty(field);
     expect(codesOf(read, '503')).toContain('limits-unavailable');
   });
 
-  it('header fields of problems: only those of policies that the request has passed', () => {
+  it('header fields of problems: only those of policies that the request has already passed', () => {
     const write = operationOf(person, 'patch');
     const limits = ['RateLimit', 'RateLimit-Policy'];
     const later = [...limits, 'Server-Timing', 'Idempotency-Replayed'];
@@ -125,7 +125,7 @@ describe('the document of a route with versions', () => {
     );
   });
 
-  it('a route with one version: nothing of it', () => {
+  it('a route with one version: has none of these', () => {
     expect(describeVersions(one, 'choose')).toEqual({ problems: [], parameters: [], headers: {}, problemHeaders: {} });
   });
 });
@@ -146,7 +146,7 @@ describe('the document of /executions', () => {
     expect(codesOf(look, '409')).toEqual([]);
   });
 
-  it('the response of an execution: any of the back end, compressed where accepted, and every problem it may have', () => {
+  it('the response of an execution: any of the back end, compressed if accepted, or any possible problem', () => {
     const response = operationOf('/executions/{id}/response', 'get');
     expect(responseOf(response, 'default')?.headers).toHaveProperty('Content-Encoding');
     expect(codesOf(response, '404')).toEqual(['answer-pending', 'execution-unknown', 'unknown-college']);
@@ -157,11 +157,11 @@ describe('the document of /executions', () => {
 });
 
 describe('202', () => {
-  it('a response without a description by the back end: has the fields of the router', () => {
+  it('a response that the back end does not describe: has the fields of the router', () => {
     expect(acceptedBeside(undefined).headers).toHaveProperty('Location', { $ref: '#/components/headers/Location' });
   });
 
-  it('a response that the back end also describes: either body, and fields that only one has are optional', () => {
+  it('a response that the back end also describes: has either body; fields that only one has are optional', () => {
     const own: Response = { description: 'Queued.', content: { 'application/json': { schema: { type: 'array' } } } };
     const { description, headers, content } = acceptedBeside(own);
     expect(description).toContain('Queued.');

@@ -90,7 +90,7 @@ describe('the document', () => {
     }
   });
 
-  it('every operation has its own id, a security that exists and only references that resolve', () => {
+  it('has a unique id and defined security schemes for every operation, and only references that resolve', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     const known = Object.keys(document.components.securitySchemes ?? {});
@@ -100,7 +100,7 @@ describe('the document', () => {
       expect(document.components, `${kind}/${name}`).toHaveProperty([kind!, name!]);
   });
 
-  it('asks for the token and the scopes that the policies ask for', () => {
+  it('requires the token and the scopes that the policies require', () => {
     const { securitySchemes } = document.components;
     expect(securitySchemes?.['accessToken']).toMatchObject({
       type: 'oauth2',
@@ -168,7 +168,7 @@ describe('the document', () => {
 describe('a description that contradicts the gateway configuration keeps the router from starting', () => {
   const movie = readBackEndDescription('config/openapi/movies.yml', rootDir);
 
-  it('an operation that is not routed → a sentence that names file, method and path', () => {
+  it('an operation that is not routed → an error that names file, method and path', () => {
     const endpoint = { templates: ['/movies/{title}'], methods: ['POST'] as const };
     expect(notRoutedBelow(movie, '/movies', endpoint)).toEqual([
       'config/openapi/movies.yml: gateway.config.yml does not route GET /movies/{title}',
@@ -194,7 +194,7 @@ describe('a description that contradicts the gateway configuration keeps the rou
     expect(() => [...buildInSteps([endpoint('a', 'string'), endpoint('b', 'number')], '1')]).toThrow('Thing');
   });
 
-  it.each(['/a/:b?', '/a/*/b', '/a/(.*)', '/:a-:b'])('the pattern %s, which no template can say → Error', (pattern) => {
+  it.each(['/a/:b?', '/a/*/b', '/a/(.*)', '/:a-:b'])('the pattern %s has no path template → Error', (pattern) => {
     expect(() => templateOf(pattern)).toThrow(pattern);
   });
 });

@@ -14,7 +14,7 @@ afterAll(() => router?.stop());
 const codes = Object.keys(problemKinds);
 
 describe('problem pages', () => {
-  it.each(codes)('/problems/%s: a page with its title, what happened and what to do', async (code) => {
+  it.each(codes)('/problems/%s: a page with the title, what happened and what to do', async (code) => {
     const page = await router.ask(`/problems/${code}`, { headers: { accept: 'text/html' } });
     expect(page.status).toBe(200);
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -24,7 +24,7 @@ describe('problem pages', () => {
     expect(page.bytes.length).toBeLessThan(4_096);
   });
 
-  it('the list names every problem of the code, and no other, by status', async () => {
+  it('the list names every problem that the code defines, and no other, by status', async () => {
     const { problems } = (await router.ask('/problems', { headers: { accept: 'application/json' } })).json<{
       problems: { code: string; type: string; status: number }[];
     }>();
@@ -52,7 +52,7 @@ describe('problem pages', () => {
     expect(headers['vary']).toMatch(/accept/i);
   });
 
-  it('the type of a problem leads to its page', async () => {
+  it('the type of a problem is the address of its page', async () => {
     const { type } = (await router.ask('/movies/x')).json<{ type: string }>();
     expect(new URL(type, `${router.url}/movies/x`).href).toBe(`${router.url}/problems/unauthorized`);
     expect((await router.ask(type)).status).toBe(200);
@@ -82,7 +82,7 @@ describe('problem pages', () => {
 describe.each(['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js', '/docs/page.css', '/problems/overloaded'])(
   '%s',
   (path) => {
-    it('answers without a token, may be kept for a while and is not guessed at', async () => {
+    it('is served without a token, may be cached for a while, and forbids content sniffing', async () => {
       const { status, headers } = await router.ask(path);
       expect(status).toBe(200);
       expect(headers['cache-control']).toMatch(/^public, max-age=\d+$/);
@@ -114,7 +114,7 @@ describe('codings', () => {
   it.each([
     ['br', (bytes: Buffer) => brotliDecompressSync(bytes)],
     ['gzip', (bytes: Buffer) => gunzipSync(bytes)],
-  ])('%s: the same document, smaller, with its own ETag, which leads to 304', async (coding, decode) => {
+  ])('%s: the same document, smaller, with its own ETag, which If-None-Match accepts', async (coding, decode) => {
     const plain = await router.ask('/openapi.json');
     const answer = await router.ask('/openapi.json', { headers: { 'accept-encoding': coding } });
     expect(answer.headers['content-encoding']).toBe(coding);
@@ -128,13 +128,13 @@ describe('codings', () => {
 });
 
 describe('the page', () => {
-  it.each(['GET', 'HEAD'])('%s / leads to it', async (method) => {
+  it.each(['GET', 'HEAD'])('%s / redirects to it', async (method) => {
     const answer = await router.ask('/', { method });
     expect([answer.status, answer.headers['location'], answer.bytes.length]).toEqual([302, '/docs', 0]);
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('has a policy that allows no inline script or style, no evaluation and no other address', async () => {
+  it('has a Content-Security-Policy that allows no inline script or style, no eval and no other origin', async () => {
     const { headers, text } = await router.ask('/docs');
     const policy = String(headers['content-security-policy']);
     expect(policy).toContain("default-src 'none'");

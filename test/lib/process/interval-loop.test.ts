@@ -36,7 +36,7 @@ describe('startIntervalLoop', () => {
     expect(startedAt).toEqual([0, 1_000, 2_000]);
   });
 
-  it('starts the next run when a run that took longer than the interval has ended', async () => {
+  it('starts the next run at once when a run took longer than the interval', async () => {
     start({ run: runFor(1_700) });
     await vi.advanceTimersByTimeAsync(3_500);
     // Node turns a delay of 0 into one millisecond.
@@ -55,7 +55,7 @@ describe('startIntervalLoop', () => {
     expect(startedAt).toEqual([60, 100, 140]);
   });
 
-  it('stop aborts the signal, resolves when the current run has ended, and starts no other', async () => {
+  it('stop aborts the signal, resolves when the current run has ended, and prevents further runs', async () => {
     let ended = false;
     let aborted = false;
     start({

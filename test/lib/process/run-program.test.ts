@@ -33,7 +33,7 @@ await runProgram('test', async () => {
   return program;
 }
 
-it('a signal while it starts: takes effect when it is ready; so does a second one', async () => {
+it('a signal while the program starts: takes effect when the program is ready; so does a second one', async () => {
   const { process: child, output } = await start(`reload: async (reason) => console.log('reloads for ' + reason)`);
   const times = (count: number) => output().split('reloads for SIGHUP').length - 1 === count;
   await pollUntil('the early signal to be heeded', () => times(1));
@@ -41,7 +41,7 @@ it('a signal while it starts: takes effect when it is ready; so does a second on
   await pollUntil('the second signal to be heeded', () => times(2));
 });
 
-it('a program that cannot reload: says so, keeps running, and ends as usual', async () => {
+it('a program that cannot reload: logs this, keeps running, and ends as usual', async () => {
   const { output, stop } = await start('');
   await pollUntil('the log line', () => output().includes('reads its configuration only at startup'));
   expect(await stop()).toBe(0);

@@ -52,7 +52,7 @@ export function engineWithoutIndex() {
       const execution = executions.get(executionId) as WholeExecution;
       executions.set(executionId, { ...execution, status: 'RUNNING', endTime: 0 });
     },
-    /** Loses an execution, as a Redis does that is killed before it writes its append-only file. */
+    /** Loses an execution, like a Redis that is killed before it writes its append-only file. */
     lose: (executionId: string) => void executions.delete(executionId),
     taskOf(workflowInstanceId: string): Task {
       const { workflowName, correlationId, input, startTime } = executions.get(workflowInstanceId) as WholeExecution;

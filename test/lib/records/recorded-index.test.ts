@@ -83,7 +83,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await idsOf({ statuses: open })).toEqual([id]);
   });
 
-  it('gives the row of a request method, route and client, and nothing of its payload', async () => {
+  it('returns method, route and client in the row of a request, and nothing of its payload', async () => {
     await start(request('PATCH', 'r-1'));
     const { executions } = await api.search({}, { offset: 0, size: 1 });
     expect(executions).toMatchObject([
@@ -94,14 +94,14 @@ describe('records of executions', requires('redis'), () => {
     ]);
   });
 
-  it('finds a start whose response was lost, by the record before it, while it runs', async () => {
+  it('finds a start whose response was lost, by the record made before it, while the execution runs', async () => {
     await recorder.starting(request('PATCH', 'lost'), { isLookedUp: true });
     expect(await api.correlated('college-adaptorWF', 'lost')).toEqual([]);
     const id = engine.start(request('PATCH', 'lost'));
     expect(await api.correlated('college-adaptorWF', 'lost')).toMatchObject([{ workflowId: id }]);
   });
 
-  it('finds a start whose response was lost after its end, when a worker has polled its task', async () => {
+  it('finds a start whose response was lost, after the end of its execution, if a worker polled its task', async () => {
     await recorder.starting(request('PATCH', 'lost'), { isLookedUp: true });
     const id = engine.start(request('PATCH', 'lost'));
     await recorder.polled([engine.taskOf(id)]);
@@ -117,14 +117,14 @@ describe('records of executions', requires('redis'), () => {
     expect(await records.starts(Date.now() + 1)).toEqual([]);
   });
 
-  it('forgets a start that had no effect', async () => {
+  it('removes the record of a start that had no effect', async () => {
     (await recorder.starting(request('PATCH', 'r-1'), { isLookedUp: true })).notStarted();
     await settle();
     expect(await records.correlated(['r-1'])).toEqual({ executionIds: [], hasStart: false });
     expect(await records.starts(Date.now() + 1)).toEqual([]);
   });
 
-  it('finds executions that an event has started: those that run, and those that a worker has polled', async () => {
+  it('finds executions that an event has started, if they run or if a worker has polled them', async () => {
     const input = { executionId: 'patch-1', inbound: { httpMethod: 'PATCH' }, mis: '001' };
     const event = { name: 'mdmWF', version: 1, correlationId: 'patch-1', input };
     const ended = engine.start(event);
@@ -232,7 +232,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await api.count({ statuses: open })).toBe(507);
   });
 
-  it('tells whether a corrected end has changed the record', async () => {
+  it('returns whether a corrected end has changed the record', async () => {
     const id = await start(request('PATCH', 'a'));
     engine.end(id, 'COMPLETED');
     expect(await api.recordEnd(id, 'COMPLETED')).toBe(true);
@@ -275,7 +275,7 @@ describe('records of executions', requires('redis'), () => {
     expect(left).toBeLessThanOrEqual(dayMs);
   });
 
-  it('keeps them for a day longer than the longest rule of the prune job, by default and with a rule of a route', async () => {
+  it('keeps correlation ids a day longer than the longest rule of the prune job, default or of a route', async () => {
     const { config } = await loadConfig({ env: {} });
     for (const [rule, days] of [
       [{}, 31],
@@ -332,7 +332,7 @@ describe('without Redis', () => {
       ? { status: 400, headers: {}, body: Buffer.from('{}') }
       : engineWithoutIndex().call(call);
 
-  it.each(searches)('%s: fails on an engine without index, and says what is missing', async (_name, search) => {
+  it.each(searches)('%s: fails on an engine without an index, and names what is missing', async (_name, search) => {
     const api = createExecutionApi({ call: engineWithoutIndex().call, records: undefined });
     await expect(search(api)).rejects.toThrow('the engine has no index of executions');
   });

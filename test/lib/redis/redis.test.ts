@@ -67,7 +67,7 @@ describe('the connection to Redis', requires('redis'), () => {
   });
   afterAll(() => server?.stop());
 
-  it('rejects what is pending at the deadline, and sends nothing further while Redis hangs', async () => {
+  it('rejects pending commands at the deadline, and sends no further ones while Redis hangs', async () => {
     const before = await server.calls('set');
     server.hang();
     const pending = await Promise.all([1, 2, 3].map(() => failureOf(redis.run(set))));
@@ -100,7 +100,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(lines).toEqual([notAnswering, again, notAnswering, again, notAnswering, again]);
   });
 
-  it('gives up a connection that is never answered, and connects to a Redis that answers', async () => {
+  it('gives up a connection attempt that gets no response, and connects once Redis responds', async () => {
     server.hang();
     const second = new Redis(server.url, log);
     opened.push(second);
@@ -152,13 +152,13 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(lines).toEqual(['Redis refuses a command; its connection stays in use']);
   });
 
-  it('passes a mistake in a command on, and stays connected', async () => {
+  it('rethrows a programming error in a command, and stays connected', async () => {
     const mistake = (): Promise<never> => Promise.reject(new TypeError('no string'));
     expect(await failureOf(redis.run(mistake))).toBeInstanceOf(TypeError);
     expect([redis.isResponding, lines]).toEqual([true, []]);
   });
 
-  it('rejects more than 10,000 pending commands at once', async () => {
+  it('rejects commands at once while 10,000 are pending', async () => {
     server.hang();
     const failures = await Promise.all(Array.from({ length: 10_010 }, () => failureOf(redis.run(set))));
     expect(failures.filter((error) => (error as RedisUnavailable).mayHaveRun)).toHaveLength(10_000);
@@ -180,7 +180,7 @@ describe('the connection to Redis', requires('redis'), () => {
     await pollUntil('the postponed command', async () => (await server.command('GET', key)) === 'late');
   });
 
-  it('hears a channel again after an outage, until it is unsubscribed', async () => {
+  it('receives messages of a channel again after an outage, until it is unsubscribed', async () => {
     const channel = randomUUID();
     const heard: string[] = [];
     const unsubscribe = redis.subscribe(channel, (message) => void heard.push(message));

@@ -22,7 +22,7 @@ const handlers = (...list: { name: string; active: boolean }[]) => ({
   '/api/event': { body: Buffer.from(JSON.stringify(list)) },
 });
 
-it('an engine with every call → nothing is missing, asked once', async () => {
+it('an engine with every call → nothing is missing, and each call is checked once', async () => {
   const engine = engineWith({});
   const needs = new EngineNeeds(engine, () => []);
   expect([await needs.missingCalls(), await needs.missingCalls()]).toEqual([[], []]);
@@ -33,7 +33,7 @@ it('an engine with every call → nothing is missing, asked once', async () => {
 it.each([
   ['has no such path', { status: 404 }],
   ['has the path for another method', { headers: { allow: 'GET,HEAD,OPTIONS' } }],
-])('an engine that %s → says which call, and its version', async (_title, response) => {
+])('an engine that %s → reports the missing call and the version of the engine', async (_title, response) => {
   const needs = new EngineNeeds(engineWith({ [sync]: response, ...version('3.13.8') }), () => []);
   expect(await needs.missingCalls()).toEqual([
     'the engine of conductor.url (Conductor 3.13.8) has no POST /api/tasks/{workflowId}/{taskRefName}/{status}/sync: the router needs Conductor 3.32 or newer',
@@ -42,13 +42,13 @@ it.each([
 
 it.each([
   ['refuses OPTIONS', { status: 405 }],
-  ['lets nobody ask', { status: 403 }],
+  ['forbids the check', { status: 403 }],
   ['names no methods', { headers: {} }],
-])('something in front of the engine that %s → nothing is said to be missing', async (_title, response) => {
+])('a proxy in front of the engine that %s → nothing is reported as missing', async (_title, response) => {
   expect(await new EngineNeeds(engineWith({ [sync]: response }), () => []).missingCalls()).toEqual([]);
 });
 
-it('event handlers that are not registered or not active → named until they are', async () => {
+it('event handlers that are not registered or not active → reported until they are', async () => {
   const wanted = ['a', 'b', 'c'].map((name) => ({ name, active: true }));
   const answers = { ...handlers({ name: 'a', active: true }, { name: 'b', active: false }) };
   const engine = engineWith(answers);
@@ -62,7 +62,7 @@ it('event handlers that are not registered or not active → named until they ar
   expect([await needs.askForHandlers(), needs.missingHandlers]).toEqual([[], []]);
 });
 
-it('event handlers that are all there → not asked for again', async () => {
+it('event handlers that are all active → not queried again', async () => {
   const wanted = [{ name: 'a', active: true }];
   const engine = engineWith(handlers(...wanted));
   const needs = new EngineNeeds(engine, () => wanted);

@@ -49,7 +49,7 @@ describe('in-flight', () => {
     await pollUntil('the permit to be free', async () => (await call(host.url, client('a'))).status === 200);
   });
 
-  it('by route: all clients together', async () => {
+  it('by route: counts all clients together', async () => {
     const host = await startHost({ requests: 1, by: 'route' });
     const held = call(`${host.url}/held`, client('a'));
     await pollUntil('it to be held', () => host.held === 1);
@@ -58,7 +58,7 @@ describe('in-flight', () => {
     await held;
   });
 
-  it('without parameters: only clients with a limit of their own', async () => {
+  it('without parameters: limits only clients with a limit of their own', async () => {
     const host = await startHost({}, { 'client.loud.maxInFlight': 1 });
     const held = ['loud', 'quiet'].map((name) => call(`${host.url}/held`, client(name)));
     await pollUntil('both to be held', () => host.held === 2);

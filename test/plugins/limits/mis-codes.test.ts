@@ -20,14 +20,14 @@ describe('a MIS code', () => {
     ['with an address of its own', '001', one],
     ['with a task domain, whose workers know its address', '002', { ...one, 'adaptor.002.domain': '002' }],
     ['without an address of its own where adaptor.url serves all', '999', { ...one, 'adaptor.url': 'http://all' }],
-    ['of which only the workers can know: the router has no address', '999', {}],
-    ['of which only the workers can know: the router has domains only', '999', { 'adaptor.002.domain': '002' }],
+    ['that only the workers can know: the router has no address', '999', {}],
+    ['that only the workers can know: the router has only domains', '999', { 'adaptor.002.domain': '002' }],
   ])('%s is not refused', (_title, code, keys) => {
     expect(isRefused(code, keys)).toBe(false);
   });
 
   it.each(['999', '01', '', '__proto__', 'constructor', '001.url', '001 ', 'workflowVersion'])(
-    '%j, which has none where others have, is refused',
+    '%j, which has no address while others have one, is refused',
     (code) => {
       expect(isRefused(code, one)).toBe(true);
     },

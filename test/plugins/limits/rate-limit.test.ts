@@ -32,7 +32,7 @@ const statuses = async (url: string, headers: Record<string, string>, times: num
 const client = (name: string) => ({ 'x-client': name });
 
 describe('rate-limit, before a pipeline begins', () => {
-  it('of what is refused anyway it lets as many be refused early as the client’s rate has, and takes the rest itself', () => {
+  it('lets other policies shed requests within the client’s rate, and handles those beyond it itself', () => {
     const config = { 'client.quick.requestsPerSecond': 4 } as unknown as Config;
     const policy = createRateLimitPolicy(config, new MemoryRateLimitStore(), atOnce);
     const { check: look } = policy.loadShedding?.({ requests: 2, perSeconds: 30 } as never) as SheddingCheck;
@@ -57,7 +57,7 @@ describe('rate-limit', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  it('each response says what is left, the refusal too', async () => {
+  it('every response has the remaining requests, 429 included', async () => {
     const url = await startHost({ requests: 2, perSeconds: 30 });
     const seen = [];
     for (const _ of [1, 2, 3]) {
@@ -77,13 +77,13 @@ describe('rate-limit', () => {
     expect(await statuses(url, {}, 2)).toEqual([200, 429]);
   });
 
-  it('one route does not use up another', async () => {
+  it('one route does not use up the limit of another', async () => {
     const url = await startHost({ requests: 1, perSeconds: 30 });
     expect(await statuses(url, { ...client('a'), 'x-route': 'one' }, 1)).toEqual([200]);
     expect(await statuses(url, { ...client('a'), 'x-route': 'other' }, 2)).toEqual([200, 429]);
   });
 
-  it('by route: all clients together', async () => {
+  it('by route: counts all clients together', async () => {
     const url = await startHost({ requests: 2, perSeconds: 30, by: 'route' });
     expect([...(await statuses(url, client('a'), 2)), ...(await statuses(url, client('b'), 1))]).toEqual([
       200, 200, 429,
@@ -96,7 +96,7 @@ describe('rate-limit', () => {
     expect(await statuses(url, client('small'), 2)).toEqual([200, 429]);
   });
 
-  it('the window over: the client passes again', async () => {
+  it('after the window has ended: the client passes again', async () => {
     const url = await startHost({ requests: 1, perSeconds: 1 });
     expect(await statuses(url, client('a'), 2)).toEqual([200, 429]);
     await pollUntil('the window to be over', async () => (await call(url, { headers: client('a') })).status === 200, {

@@ -21,14 +21,14 @@ import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts'
 const atOnce = createRejectionDelay(0);
 const log = createLog('test', 'silent');
 
-it('redis without its address: says what is missing', () => {
+it('limits.store = redis without redis.url: the error names the missing key', () => {
   const config = { 'limits.store': 'redis', 'redis.url': undefined } as unknown as Config;
   expect(() => createStores({ config, redis: undefined, addReadinessNotice: () => undefined }, 1_000)).toThrow(
     'limits.store = redis needs redis.url',
   );
 });
 
-it('a permit outlives the longest request, also on a route with a deadline of its own', () => {
+it('the lease of a permit outlasts the longest request, also on a route with its own deadline', () => {
   const seconds = (n: number) => n * 1_000;
   const config = {
     'router.responseDeadlineMs': seconds(10),
@@ -109,7 +109,7 @@ describe('two routers and one Redis', requires('redis'), () => {
     headers = { 'x-client': randomUUID() };
   }
 
-  it('requests are counted together', async () => {
+  it('counts requests of both routers together', async () => {
     const hosts = await startTwo('rate-limit', { requests: 3, perSeconds: 30 });
     await untilShared(hosts, 3);
     const [one, other] = hosts;
@@ -133,7 +133,7 @@ describe('two routers and one Redis', requires('redis'), () => {
   });
 
   it.each(['cut', 'freeze'] as const)(
-    'Redis is away (%s): each counts for itself, and nobody waits long',
+    'Redis is away (%s): each router counts by itself, and no request waits long',
     async (how) => {
       const hosts = await startTwo('rate-limit', { requests: 2, perSeconds: 30 });
       await untilShared(hosts, 2);
@@ -147,7 +147,7 @@ describe('two routers and one Redis', requires('redis'), () => {
     },
   );
 
-  it('Redis is away, and configuration says to refuse: 503, not started', async () => {
+  it('Redis is away, and limits.whenRedisIsAway is refuse: 503', async () => {
     const [one] = await startTwo('rate-limit', { requests: 2, perSeconds: 30 }, 'refuse');
     await proxy.cut();
     const refused = await call(one.url, { headers });
@@ -157,7 +157,7 @@ describe('two routers and one Redis', requires('redis'), () => {
     await pollUntil('requests to be counted again', async () => (await statusOf(one)) === 200);
   });
 
-  it('frees the permit of a killed router when its lease ends', async () => {
+  it('frees a permit that is not released, as by a killed router, when its lease ends', async () => {
     const redis = open(server.url);
     await redis.firstAttempt;
     const key = randomUUID();
@@ -166,7 +166,7 @@ describe('two routers and one Redis', requires('redis'), () => {
     await pollUntil('the lease to be over', async () => (await places.acquire(key, 1)) !== null);
   });
 
-  it('Redis learns no client and no address', async () => {
+  it('stores neither client names nor addresses in Redis', async () => {
     const hosts = await startTwo('rate-limit', { requests: 3, perSeconds: 30 });
     await untilShared(hosts, 3);
     await statusOf(hosts[0]);

@@ -49,7 +49,7 @@ describe('the token policy', () => {
     Promise.all(Array.from({ length: count }, async () => (await ask(client, secret)).status));
   const asked = () => provider.received.token.length;
 
-  it('ten wrong secrets → the eleventh is 429 with Retry-After, even with the right secret, and is not tried', async () => {
+  it('ten wrong secrets → the next attempt is not tried: 429 with Retry-After, even for the right secret', async () => {
     for (let index = 0; index < 10; index++) expect((await ask('demo', `wrong-${index}`)).status).toBe(401);
     const limited = await ask('demo', 'right');
     expect(limited.status).toBe(429);
@@ -98,7 +98,7 @@ describe('the token policy', () => {
     expect(response.status).toBe(429);
   });
 
-  it('a provider that is away, or a malformed request → counts as no attempt', async () => {
+  it('an unavailable provider, or a malformed request → does not count as an attempt', async () => {
     provider.behaviour.token = '500';
     for (let index = 0; index < 12; index++) expect((await ask('demo', 'right')).status).toBe(503);
     for (let index = 0; index < 12; index++) expect((await ask('demo', '')).status).toBe(401);
@@ -124,7 +124,7 @@ describe('the limit itself', () => {
       (error: unknown) => (error instanceof TooManyAttemptsError ? 'limited' : 'wrong'),
     );
 
-  it('a minute later → tries again', async () => {
+  it('a minute later → attempts are tried again', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
     const limit = new AttemptLimit(createManualClock(), () => 1_000);
     for (let index = 0; index < 3; index++) expect(await outcome(limit, attempt())).toBe('wrong');
@@ -148,7 +148,7 @@ describe('the limit itself', () => {
     expect(await outcome(limit, attempt({ address: then }))).toBe(expected);
   });
 
-  it('open attempts that could reach the limit → the next one waits for them, and is tried when they were right', async () => {
+  it('pending attempts that could reach the limit → the next one waits, and is tried if they succeed', async () => {
     const limit = new AttemptLimit(createManualClock(), () => 1_000);
     const open = Array.from({ length: 3 }, () => Promise.withResolvers<undefined>());
     const first = open.map(({ promise }) => outcome(limit, attempt(), () => promise));
@@ -165,7 +165,7 @@ describe('the limit itself', () => {
     expect(await Promise.all(first)).toEqual(['right', 'wrong', 'right']);
   });
 
-  it('open attempts that never end → the next one gives up after the longest wait', async () => {
+  it('pending attempts that never end → the next one gives up after the maximum wait', async () => {
     const clock = createManualClock();
     const limit = new AttemptLimit(clock, () => 1_000);
     const never = () => new Promise(() => undefined);

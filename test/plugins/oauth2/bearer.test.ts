@@ -155,7 +155,7 @@ describe('X-Authorization, where the route takes it (Conductor SDKs)', () => {
     expect((await secured.call('/engine', worker())).status).toBe(200);
   });
 
-  it('both at once, or X-Authorization twice → 400 invalid_request', async () => {
+  it('both fields, or X-Authorization twice → 400 invalid_request', async () => {
     const token = worker();
     for (const fields of [
       ['Authorization', `Bearer ${token}`, 'X-Authorization', token],
@@ -230,13 +230,13 @@ describe('scopes (RFC 6750 section 3.1, RFC 6749 section 3.3)', () => {
     expectInsufficient(await call('/all', 'one'), 'one two');
   });
 
-  it('refused → the context still says which client it was', async () => {
+  it('refused → the context still names the client', async () => {
     await call('/write', '', 'PATCH');
     expect(secured.host.contexts.at(-1)?.clientId).toBe('demo');
   });
 });
 
-describe('what is behind the policy', () => {
+describe('what the policy leaves behind', () => {
   it('the context has client and scopes, and no trace of the token is left in the request', async () => {
     const token = secured.token({ claims: { scope: 'a conductor_worker' } });
     for (const [path, fields] of [
@@ -256,7 +256,7 @@ describe('what is behind the policy', () => {
     expect(secured.host.logLines.join('')).not.toContain('eyJ');
   });
 
-  it('what was checked is counted by result', async () => {
+  it('token checks are counted by result', async () => {
     const metric = 'router_access_tokens_checked_total';
     const before = await Promise.all(['valid', 'cached', 'expired'].map((result) => secured.count(metric, result)));
     const token = secured.token();

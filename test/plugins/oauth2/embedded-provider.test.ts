@@ -90,7 +90,7 @@ describe('the plugin with oidc-provider', () => {
     expect((await call('/any', before.body['access_token'])).response.status).toBe(200);
   });
 
-  it('Conductor key → token that the engine routes take raw in X-Authorization', async () => {
+  it('Conductor key → token that the engine routes accept in X-Authorization without a scheme', async () => {
     const response = await fetch(`${host.url}/conductor-token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

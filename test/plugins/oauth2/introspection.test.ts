@@ -51,7 +51,7 @@ const call = (token = 'opaque-token', method = 'GET') => secured.call('/write', 
 const active = (claims: Record<string, unknown>) =>
   answer({ active: true, client_id: 'demo', aud: secured.provider.audience, ...claims });
 
-describe('the question (section 2.1)', () => {
+describe('the introspection request (section 2.1)', () => {
   it('token and hint in a form, the router authenticated by Basic with form-encoded credentials', async () => {
     expect((await call()).status).toBe(200);
     const [{ headers, form } = { headers: {}, form: new URLSearchParams() }] = introspector.received.introspection;
@@ -61,12 +61,12 @@ describe('the question (section 2.1)', () => {
     expect(basic).toBe('router%3Aid:s+p%26c%25%C3%A9');
   });
 
-  it('a token with characters no bearer token has → refused without asking', async () => {
+  it('a token with characters that bearer tokens cannot contain → refused without introspection', async () => {
     for (const token of ['tok{en', 'a"b', 'a=b', '<x>']) expect((await call(token)).status).toBe(401);
     expect(asked()).toBe(0);
   });
 
-  it('a token longer than 8 KiB → refused without asking', async () => {
+  it('a token longer than 8 KiB → refused without introspection', async () => {
     expect((await call('x'.repeat(8_193))).status).toBe(401);
     expect(asked()).toBe(0);
   });
@@ -133,17 +133,17 @@ describe('the response (section 2.2)', () => {
     ['1', { active: 1, client_id: 'demo' }, 200],
     ['missing', { client_id: 'demo' }, 200],
     ['a list', [{ active: true, client_id: 'demo' }], 200],
-    ['true with 401: the router is not known there', { active: true, client_id: 'demo' }, 401],
+    ['true with 401: the provider does not know the router', { active: true, client_id: 'demo' }, 401],
     ['true with 403', { active: true, client_id: 'demo' }, 403],
     ['true with 201', { active: true, client_id: 'demo' }, 201],
-  ])('active is %s → 503, never in', async (_name, body, status) => {
+  ])('active is %s → 503, never accepted', async (_name, body, status) => {
     answer(body, status);
     expect((await call()).status).toBe(503);
   });
 });
 
-describe('the endpoint is away', () => {
-  it.each(badBehaviours)('%s → 503 with Retry-After, never 401, never in; works again at once', async (behaviour) => {
+describe('the endpoint is unavailable', () => {
+  it.each(badBehaviours)('%s → 503 with Retry-After, never 401; works again at once', async (behaviour) => {
     introspector.behaviour.introspection = behaviour;
     const { status, headers, body } = await call();
     expect(status).toBe(503);
@@ -155,8 +155,8 @@ describe('the endpoint is away', () => {
   });
 });
 
-describe('what is remembered (section 4)', () => {
-  it('an active token → for 30 seconds, then asked again: a revoked one is out', async () => {
+describe('cached results (section 4)', () => {
+  it('an active token → for 30 seconds, then introspected again: a revoked token is refused', async () => {
     expect((await call()).status).toBe(200);
     answer({ active: false });
     clock.advance(29_900);
@@ -185,20 +185,20 @@ describe('what is remembered (section 4)', () => {
     expect((await call()).status).toBe(200);
   });
 
-  it('an unusable answer → not at all', async () => {
+  it('an unusable response → not at all', async () => {
     introspector.behaviour.introspection = '500';
     expect((await call()).status).toBe(503);
     expect((await call()).status).toBe(503);
     expect(asked()).toBe(2);
   });
 
-  it('the same new token 50 times at once → asked once', async () => {
+  it('the same new token 50 times at once → introspected once', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => call()));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(asked()).toBe(1);
   });
 
-  it('a storm of made-up tokens while the endpoint hangs → a bounded number of questions, the rest 503 at once', async () => {
+  it('many made-up tokens while the endpoint hangs → at most 64 introspections, the rest 503 at once', async () => {
     introspector.behaviour.introspection = 'hang';
     await startAgain({ OAUTH_TIMEOUTMS: '60000' });
     let refused = 0;

@@ -83,14 +83,14 @@ describe('an access token', () => {
       await expectRefused(`${input}.${hmac(input, der)}`, 'algorithm');
       await expectRefused(`${input}.${hmac(input, String(secured.key.jwk['n']))}`, 'algorithm');
     });
-    it('RS256 announced, signed as HS256 with the public key → refused', async () => {
+    it('alg RS256, signed as HS256 with the public key → refused', async () => {
       const input = `${encode(honestHeader(secured.key))}.${encode(claims())}`;
       await expectRefused(`${input}.${hmac(input, pem())}`, 'signature');
     });
-    it('PS256 under the kid of an RS256 key, rightly signed → refused: one algorithm a key', async () => {
+    it('PS256 under the kid of an RS256 key, correctly signed → refused: a key has one algorithm', async () => {
       await expectRefused(createToken({ ...secured.key, alg: 'PS256' }, secured.provider), 'unknown-key');
     });
-    it('RS512, rightly signed but not configured → refused', async () => {
+    it('RS512, correctly signed but not configured → refused', async () => {
       await expectRefused(createToken({ ...secured.key, alg: 'RS512' }, secured.provider), 'algorithm');
     });
     it('ES256 under the kid of an RSA key → refused', async () => {
@@ -121,7 +121,7 @@ describe('an access token', () => {
     it('signed by a foreign key under a known kid → refused', async () => {
       await expectRefused(createToken({ ...foreignKey, kid: secured.key.kid }, secured.provider), 'signature');
     });
-    it('foreign key brought along as jwk → refused, under a known and an unknown kid', async () => {
+    it('a foreign key in the header as jwk → refused, under a known and an unknown kid', async () => {
       const header = { jwk: foreignKey.jwk };
       const known = { ...foreignKey, kid: secured.key.kid };
       await expectRefused(createToken(known, secured.provider, { header }), 'signature');
@@ -135,7 +135,7 @@ describe('an access token', () => {
       expect(attacker.provider.received.jwks.length).toBe(before);
       await attacker.stop();
     });
-    it('jwk, jku, x5u and x5c beside the right signature → not looked at, accepted', async () => {
+    it('jwk, jku, x5u and x5c with a correct signature → ignored, accepted', async () => {
       const header = { jwk: foreignKey.jwk, jku: 'http://127.0.0.1:1/', x5u: 'http://127.0.0.1:1/', x5c: ['AAAA'] };
       expect((await secured.call('/any', withHeader(header))).status).toBe(200);
     });
@@ -177,7 +177,7 @@ describe('an access token', () => {
       const changed = encode({ ...claims(), scope: 'sisdata_W conductor_admin' });
       await expectRefused(`${head}.${changed}.${tail}`, 'signature');
     });
-    it('one bit of it flipped → refused', async () => {
+    it('one bit flipped → refused', async () => {
       const [head, payload, tail] = segments(good());
       const bytes = Buffer.from(tail, 'base64url');
       bytes[10] = (bytes[10] ?? 0) ^ 1;
@@ -188,7 +188,7 @@ describe('an access token', () => {
       const [, , tail] = segments(withClaims({ sub: 'other' }));
       await expectRefused(`${head}.${payload}.${tail}`, 'signature');
     });
-    it('checked before the claims are: a forged expired token is no oracle', async () => {
+    it('checked before the claims, so that a forged expired token reveals nothing', async () => {
       const forged = createToken({ ...foreignKey, kid: secured.key.kid }, secured.provider, { claims: { exp: 1 } });
       await expectRefused(forged, 'signature');
     });
@@ -222,7 +222,7 @@ describe('an access token', () => {
         await expectRefused(token, 'format');
       }
     });
-    it('longer than 8 KiB, rightly signed → refused', async () => {
+    it('longer than 8 KiB, correctly signed → refused', async () => {
       await expectRefused(withClaims({ padding: 'x'.repeat(8000) }), 'size');
     });
     it.each(['null', '[]', '"x"', '1', '{', '', '{"alg":"RS256"', "{'alg':'RS256'}", '\ufeff{}'])(
@@ -230,7 +230,7 @@ describe('an access token', () => {
       async (header) => expectRefused(signed(header, JSON.stringify(claims())), 'format'),
     );
     it.each(['null', '[]', '"x"', '1', 'true', '{', '{"iss":'])(
-      'claims %j, rightly signed → refused',
+      'claims %j, correctly signed → refused',
       async (payload) => {
         await expectRefused(signed(JSON.stringify(honestHeader(secured.key)), payload), 'claims');
       },
@@ -271,7 +271,7 @@ describe('an access token', () => {
     });
   });
 
-  describe('life (RFC 7519 sections 4.1.4 to 4.1.6; RFC 9068 section 4)', () => {
+  describe('lifetime (RFC 7519 sections 4.1.4 to 4.1.6; RFC 9068 section 4)', () => {
     it('exp in the past, beyond the leeway → refused as expired', async () => {
       await expectRefused(withClaims({ exp: now() - 10, iat: now() - 100 }), 'expired');
     });
@@ -286,17 +286,17 @@ describe('an access token', () => {
       ['a list', [9999999999]],
       ['an object', {}],
     ])('exp %s → refused', async (_name, exp) => expectRefused(withClaims({ exp }), 'claims'));
-    it('exp beyond every number (1e999) → refused', async () => {
+    it('exp that is too large for a number (1e999) → refused', async () => {
       const payload = JSON.stringify({ ...claims(), exp: 'X' }).replace('"X"', '1e999');
       await expectRefused(signed(JSON.stringify(honestHeader(secured.key)), payload), 'claims');
     });
-    it.each([1e300, 9_999_999_999, 8.64e15])('exp %d: an absurdly long life → refused', async (exp) => {
+    it.each([1e300, 9_999_999_999, 8.64e15])('exp %d: an absurdly long lifetime → refused', async (exp) => {
       await expectRefused(withClaims({ exp }), 'too-long-life');
     });
-    it('more than the longest life between iat and exp → refused, although the rest of it is short', async () => {
+    it('more than the maximum lifetime between iat and exp → refused, although it expires soon', async () => {
       await expectRefused(withClaims({ iat: now() - 2 * day, exp: now() + 60 }), 'too-long-life');
     });
-    it('iat missing, life to come longer than accepted → refused', async () => {
+    it('iat missing, remaining lifetime longer than accepted → refused', async () => {
       await expectRefused(withClaims({ iat: undefined, exp: now() + 2 * day }), 'too-long-life');
     });
     it('exp 0 and negative → refused as expired', async () => {
@@ -319,7 +319,7 @@ describe('an access token', () => {
   });
 
   describe('issuer and audience (RFC 8725 sections 3.8, 3.9)', () => {
-    it('iss of somebody else, or almost ours → refused', async () => {
+    it('iss of another issuer, or almost ours → refused', async () => {
       const { issuer } = secured.provider;
       for (const iss of ['https://evil.example', `${issuer}/`, issuer.toUpperCase(), ` ${issuer}`, `${issuer}.evil`]) {
         await expectRefused(withClaims({ iss }), 'issuer');
@@ -349,7 +349,7 @@ describe('an access token', () => {
     it.each([
       [{ client_id: 'a', azp: 'b', sub: 'c' }, 'a'],
       [{ client_id: undefined, azp: 'b', sub: 'c' }, 'b'],
-    ])('client of %j → %s', async (changed, clientId) => {
+    ])('client from %j → %s', async (changed, clientId) => {
       expect((await secured.call('/any', withClaims(changed))).body['clientId']).toBe(clientId);
     });
     it.each([
@@ -358,7 +358,7 @@ describe('an access token', () => {
       [{ client_id: '' }],
       [{ client_id: 'a\nb' }],
       [{ client_id: {} }],
-    ])('client of %j → refused', async (changed) => expectRefused(withClaims(changed), 'client'));
+    ])('client from %j → refused', async (changed) => expectRefused(withClaims(changed), 'client'));
     it.each([
       [{ scope: 'one two' }, ['one', 'two']],
       [{ scope: undefined, scp: ['one', 'two'] }, ['one', 'two']],
@@ -367,11 +367,11 @@ describe('an access token', () => {
       [{ scope: undefined, scopes: 'one  two ' }, ['one', 'two']],
       [{ scope: ['one two'] }, ['one two']],
       [{ scope: undefined }, []],
-    ])('scopes of %j → %j', async (changed, scopes) => {
+    ])('scopes from %j → %j', async (changed, scopes) => {
       expect((await secured.call('/any', withClaims(changed))).body['scopes']).toEqual(scopes);
     });
     it.each([[{ scope: 1 }], [{ scope: true }], [{ scope: { sisdata_W: true } }], [{ scope: ['sisdata_W', 1] }]])(
-      'scopes of %j → refused',
+      'scopes from %j → refused',
       async (changed) => expectRefused(withClaims(changed), 'claims'),
     );
     it('a token bound to a key of its holder (RFC 9449 section 7.2, RFC 8705) → refused as a bearer token', async () => {
@@ -379,7 +379,7 @@ describe('an access token', () => {
     });
   });
 
-  it('a storm of unknown keys → at most one fetch of the key set', async () => {
+  it('many unknown keys → at most one fetch of the key set', async () => {
     const before = secured.provider.received.jwks.length;
     const forged = Array.from({ length: 200 }, (_, index) => withHeader({ kid: `made-up-${index}` }));
     const answers = await Promise.all(forged.map((token) => secured.call('/any', token)));
@@ -408,7 +408,7 @@ describe('what configuration may change', () => {
     await other.stop();
   });
 
-  it('oauth.scopeClaims → the scopes are those of the first claim that is there', async () => {
+  it('oauth.scopeClaims → the scopes are those of the first claim that is present', async () => {
     const other = await startSecuredHost({ config: { OAUTH_SCOPECLAIMS: 'scope,roles' } });
     const token = (claims: Record<string, unknown>) => other.token({ claims: { roles: ['of', 'roles'], ...claims } });
     expect((await other.call('/any', token({ scope: undefined }))).body['scopes']).toEqual(['of', 'roles']);
@@ -437,7 +437,7 @@ describe('what configuration may change', () => {
     await expect(startPluginHost({ config })).rejects.toThrow('oauth.audience');
   });
 
-  it('several settings wrong → all of them are named at once', async () => {
+  it('several invalid settings → all of them are named at once', async () => {
     const config = { OAUTH_ALGORITHMS: 'none', OAUTH_INTROSPECTIONURL: 'http://127.0.0.1:1' };
     const failure = startPluginHost({ config });
     await expect(failure).rejects.toThrow(

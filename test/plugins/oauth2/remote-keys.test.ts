@@ -46,7 +46,7 @@ async function fetches({ host }: SecuredHost): Promise<number> {
 }
 
 describe('rotation', () => {
-  it('a new key → its first token works after one fetch, the old key goes on working', async () => {
+  it('a new key → its first token works after one fetch, the old key keeps working', async () => {
     const { provider, key, status, token, keyFetches } = await start();
     provider.publish(otherKey, key);
     const before = keyFetches();
@@ -64,7 +64,7 @@ describe('rotation', () => {
     expect(keyFetches() - before).toBe(1);
   });
 
-  it('a key that is no longer published → stops working at the next refresh, a remembered token as well', async () => {
+  it('a key that is no longer published → stops working at the next refresh, for cached tokens as well', async () => {
     const { provider, status, token, refresh, host } = await start();
     const known = token();
     expect(await status(known)).toBe(200);
@@ -90,7 +90,7 @@ describe('rotation', () => {
     expect(keyFetches() - before).toBe(2);
   });
 
-  it('a storm of unknown keys → the key published meanwhile works within five seconds', async () => {
+  it('many unknown keys → a key that is published meanwhile works within five seconds', async () => {
     const { provider, key, status, clock } = await start();
     await status(createToken({ ...otherKey, kid: 'made-up' }, provider));
     provider.publish(otherKey, key);
@@ -99,7 +99,7 @@ describe('rotation', () => {
     expect(await status(createToken(otherKey, provider))).toBe(200);
   });
 
-  it('nobody asks → keys are fetched again in the background after oauth.jwksCacheSeconds', async () => {
+  it('no requests → keys are fetched again in the background after oauth.jwksCacheSeconds', async () => {
     const { clock, refresh, keyFetches } = await start({ config: { OAUTH_JWKSCACHESECONDS: '60' } });
     const before = keyFetches();
     clock.advance(59_000);
@@ -109,27 +109,24 @@ describe('rotation', () => {
   });
 });
 
-describe('a provider that is away or talks nonsense', () => {
-  it.each(badBehaviours)(
-    'key set: %s → the last good keys go on working, a foreign key does not',
-    async (behaviour) => {
-      const { provider, key, status, token, refresh, host } = await start();
-      const known = token();
-      expect(await status(known)).toBe(200);
-      provider.behaviour.jwks = behaviour;
-      provider.publish(otherKey);
-      await refresh();
-      expect(await status(known)).toBe(200);
-      expect(await status(token())).toBe(200);
-      expect(await host.readiness()).toEqual([]);
-      expect(await status(createToken({ ...otherKey, kid: 'made-up' }, provider))).toBe(503);
-      expect(await status(createToken({ ...otherKey, kid: key.kid }, provider))).toBe(401);
-      provider.behaviour.jwks = 'ok';
-      await refresh(5_000);
-      expect(await status(createToken(otherKey, provider))).toBe(200);
-      expect(await status(known)).toBe(401);
-    },
-  );
+describe('a provider that is unavailable or sends nonsense', () => {
+  it.each(badBehaviours)('key set: %s → the last good keys keep working, a foreign key does not', async (behaviour) => {
+    const { provider, key, status, token, refresh, host } = await start();
+    const known = token();
+    expect(await status(known)).toBe(200);
+    provider.behaviour.jwks = behaviour;
+    provider.publish(otherKey);
+    await refresh();
+    expect(await status(known)).toBe(200);
+    expect(await status(token())).toBe(200);
+    expect(await host.readiness()).toEqual([]);
+    expect(await status(createToken({ ...otherKey, kid: 'made-up' }, provider))).toBe(503);
+    expect(await status(createToken({ ...otherKey, kid: key.kid }, provider))).toBe(401);
+    provider.behaviour.jwks = 'ok';
+    await refresh(5_000);
+    expect(await status(createToken(otherKey, provider))).toBe(200);
+    expect(await status(known)).toBe(401);
+  });
 
   it.each([
     { keys: [] },
@@ -140,7 +137,7 @@ describe('a provider that is away or talks nonsense', () => {
     'x',
     null,
     { keys: [{ kid: 'k', kty: 'oct', k: 'AA' }] },
-  ])('key set %j → refused, the last good keys go on working', async (jwks) => {
+  ])('key set %j → refused, the last good keys keep working', async (jwks) => {
     const { provider, status, token, refresh } = await start();
     provider.jwks = jwks;
     await refresh();
@@ -161,7 +158,7 @@ describe('a provider that is away or talks nonsense', () => {
     expect(await status(token())).toBe(200);
   });
 
-  it('away for 24 hours → the last good keys are no longer believed: 503, not ready, back within five seconds afterwards', async () => {
+  it('unavailable for 24 hours → the last good keys expire: 503, not ready; recovers within 5 s', async () => {
     const { provider, status, token, refresh, clock, host } = await start();
     const known = token({ claims: { exp: provider.nowSeconds() + 80_000 } });
     expect(await status(known)).toBe(200);
@@ -179,7 +176,7 @@ describe('a provider that is away or talks nonsense', () => {
     expect(await host.readiness()).toEqual([]);
   });
 
-  it('tries again within five seconds while it is away, and warns once', async () => {
+  it('fetches again within five seconds while it is unavailable, and warns once', async () => {
     const { provider, refresh, host } = await start();
     provider.behaviour.jwks = '500';
     await refresh();
@@ -191,8 +188,8 @@ describe('a provider that is away or talks nonsense', () => {
   });
 });
 
-describe('a provider that is away at the start', () => {
-  it.each(badBehaviours)('metadata: %s → 503 and not ready, then ready by itself', async (behaviour) => {
+describe('a provider that is unavailable at the start', () => {
+  it.each(badBehaviours)('metadata: %s → 503 and not ready, then ready without a restart', async (behaviour) => {
     const clock = createManualClock();
     const provider = await startProviderStandIn({ nowSeconds: () => clock.wallMs() / 1000 });
     provider.publish(otherKey);
@@ -225,7 +222,7 @@ describe('discovery (OpenID Connect Discovery section 4, RFC 8414 section 3)', (
     ['rfc8414', ''],
     ['rfc8414', '/realms/x'],
     ['openid', '/'],
-  ] as const)('metadata in the place of %s, issuer path "%s" → found', async (serves, issuerPath) => {
+  ] as const)('metadata at the path of %s, issuer path "%s" → found', async (serves, issuerPath) => {
     const { status, token } =
       issuerPath === '/' ? await startWithTrailingSlash() : await start({ provider: { serves, issuerPath } });
     expect(await status(token())).toBe(200);
@@ -251,8 +248,8 @@ describe('discovery (OpenID Connect Discovery section 4, RFC 8414 section 3)', (
     ['no issuer', { issuer: undefined }],
     ['no jwks_uri', { jwks_uri: undefined }],
     ['a jwks_uri that is a file', { jwks_uri: 'file:///etc/passwd' }],
-    ['a jwks_uri that is no URL', { jwks_uri: ['x'] }],
-  ])('metadata with %s → not believed', async (_name, metadata) => {
+    ['a jwks_uri that is not a URL', { jwks_uri: ['x'] }],
+  ])('metadata with %s → refused', async (_name, metadata) => {
     const provider = await startProviderStandIn();
     provider.publish(otherKey);
     provider.metadata = metadata['issuer'] === 'SAME/' ? { issuer: `${provider.issuer}/` } : metadata;
@@ -265,7 +262,7 @@ describe('discovery (OpenID Connect Discovery section 4, RFC 8414 section 3)', (
     expect(provider.received.jwks).toHaveLength(0);
   });
 
-  it('oauth.jwksURL and oauth.tokenURL → win, and nothing is discovered', async () => {
+  it('oauth.jwksURL and oauth.tokenURL → take precedence, and there is no discovery', async () => {
     const provider = await startProviderStandIn();
     provider.publish(otherKey);
     const host = await startPluginHost({
@@ -284,7 +281,7 @@ describe('discovery (OpenID Connect Discovery section 4, RFC 8414 section 3)', (
 });
 
 describe('time', () => {
-  it('a remembered token → refused the moment its leeway is over', async () => {
+  it('a cached token → refused as soon as its leeway is over', async () => {
     const { clock, status, token, provider } = await start();
     const known = token({ claims: { exp: Math.floor(provider.nowSeconds()) + 60 } });
     expect(await status(known)).toBe(200);

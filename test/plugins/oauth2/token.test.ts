@@ -50,7 +50,7 @@ function expectError(answer: HttpResponse, status: number, error: string): void 
 }
 
 describe('a good request (section 4.4.2)', () => {
-  it('client in the body → the token, with exactly the four members, not to be stored (section 5.1)', async () => {
+  it('client in the body → the token, with exactly the four members and no-store (section 5.1)', async () => {
     secured.provider.answerToken = () => ({
       status: 200,
       body: { ...granted, token_type: 'bearer', refresh_token: 'r', id_token: 'i', 'not-before-policy': 0 },
@@ -104,7 +104,7 @@ describe('a good request (section 4.4.2)', () => {
     expect(asked()[0]?.form.has('scope')).toBe(false);
   });
 
-  it('scope left out by the provider → the scope that was asked for (section 5.1); none asked → none said', async () => {
+  it('scope left out by the provider → the requested scope (section 5.1), or none if none was requested', async () => {
     secured.provider.answerToken = () => ({ status: 200, body: { access_token: 'x', token_type: 'Bearer' } });
     expect((await post(`${goodBody}&scope=a`)).body).toEqual({ access_token: 'x', token_type: 'Bearer', scope: 'a' });
     expect((await post(goodBody)).body).toEqual({ access_token: 'x', token_type: 'Bearer' });
@@ -168,7 +168,7 @@ it('oauth.tokenScope → sent where the client names no scope', async () => {
   await other.stop();
 });
 
-describe('a malformed request (section 5.2) → refused, the provider is not asked', () => {
+describe('a malformed request (section 5.2) → refused without a request to the provider', () => {
   afterEach(() => expect(asked()).toHaveLength(0));
 
   it.each([
@@ -248,7 +248,7 @@ describe('a malformed request (section 5.2) → refused, the provider is not ask
     expectError(await post(body), 400, 'invalid_request');
   });
 
-  it('more than 16 KiB → 413, announced or not', async () => {
+  it('more than 16 KiB → 413, with or without Content-Length', async () => {
     const body = `${goodBody}&x=${'y'.repeat(16_384)}`;
     expect((await post(body)).status).toBe(413);
     expect(await endlessStatus(secured.host.url)).toBe('HTTP/1.1 413 Payload Too Large');
@@ -262,7 +262,7 @@ describe('a malformed request (section 5.2) → refused, the provider is not ask
   });
 });
 
-describe('what the provider says (section 5.2)', () => {
+describe('responses of the provider (section 5.2)', () => {
   it.each([
     { says: [401, { error: 'invalid_client' }], becomes: [401, 'invalid_client'] },
     { says: [400, { error: 'invalid_client' }], becomes: [401, 'invalid_client'] },
@@ -352,7 +352,7 @@ describe('format conductor', () => {
     '{"keyId":"a"}',
     '{"keyId":"","keySecret":"b"}',
     '{"keyId":1,"keySecret":2}',
-  ])('body %j → 400 problem document, the provider is not asked', async (body) => {
+  ])('body %j → 400 problem document, without a request to the provider', async (body) => {
     const answer = await ask(body);
     expect(answer.status).toBe(400);
     expect(answer.body['type']).toBe('/problems/malformed-request');
@@ -369,7 +369,7 @@ describe('format conductor', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="service-router"');
   });
 
-  it('a client that may not have tokens → 400; provider away → 503; too large → 413', async () => {
+  it('a client that may not get tokens → 400; unavailable provider → 503; too large → 413', async () => {
     refuse(400, { error: 'unauthorized_client' });
     expect((await ask(key)).status).toBe(400);
     secured.provider.behaviour.token = 'html';

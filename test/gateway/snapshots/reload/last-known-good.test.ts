@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-it('the copy of the start, when reloads refused later versions', async () => {
+it('starts with the copy from the first start, when reloads refused later versions', async () => {
   body = 'router.prot=1\n';
   expect(await router.reload()).toBe('refused');
   body = undefined;

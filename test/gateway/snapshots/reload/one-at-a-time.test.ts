@@ -1,4 +1,4 @@
-// Tests of concurrent requests for a run: runs never overlap, and no request is lost.
+// Tests of a function that runs on request: its runs never overlap, and no request is lost.
 
 import { expect, it } from 'vitest';
 import { OneAtATime } from '../../../../gateway/snapshots/reload/one-at-a-time.ts';

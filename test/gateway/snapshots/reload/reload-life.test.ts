@@ -1,4 +1,4 @@
-// Tests of reloads over the life of a router: by watched files, many in a row, and one while it stops.
+// Tests of reloads over the lifetime of a router: by watched files, many in a row, and one while the router stops.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { byDepth } from '../../../run/depth.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
-it('reload.watchMs: a map that an editor saves, or a ConfigMap brings, is taken up without a signal', async () => {
+it('reload.watchMs: applies files that an editor saves or a ConfigMap updates, without a signal', async () => {
   const router = await startReloadableRouter({ RELOAD_WATCHMS: '20' });
   onTestFinished(() => router.stop());
   const { url, dir, write } = router;
@@ -59,7 +59,7 @@ describe('a router that reloads on a signal', () => {
     await redis?.stop();
   });
 
-  it('many reloads: no timer, no socket, no series more than after the first', async () => {
+  it('many reloads: no more timers, sockets or series than after the first', async () => {
     const { reload, write, counts, issuer } = router;
     // Each configuration has another provider's keys, timers and connections, other pipelines, and another store for
     // its counts.
@@ -91,7 +91,7 @@ describe('a router that reloads on a signal', () => {
   });
 
   // The last test, because it stops the router.
-  it('a reload while the router stops: nothing changes, what is in flight is answered, the exit is clean', async () => {
+  it('a reload while the router stops: nothing changes, requests in flight complete, the exit code is 0', async () => {
     const { url, program, write, counts, reload } = router;
     write('map.yml', mapWith());
     expect(await reload()).toBe('applied');

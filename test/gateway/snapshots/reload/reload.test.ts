@@ -23,21 +23,21 @@ describe('a valid configuration', () => {
     expect(await router.reload()).toBe('applied');
   });
 
-  it('the gateway configuration: policies, pipelines and OpenAPI document are those of the new one', async () => {
+  it('the gateway configuration: new policies, pipelines and OpenAPI document take effect', async () => {
     router.write('map.yml', mapWith({ says: 'second' }).replace('The movies prototype', 'Films'));
     expect(await router.reload()).toBe('applied');
     expect(await says()).toBe('second');
     expect(await says('/openapi.json')).toContain('Films');
   });
 
-  it('a property: taken up with everything that is made from it', async () => {
+  it('a property: takes effect in everything that is created from it', async () => {
     expect((await fetch(`${router.url}/docs`)).status).toBe(200);
     router.write('router.properties', `oauth.issuer=${router.issuer}\nrouter.docs=false\nlog.level=warn\n`);
     expect(await router.reload()).toBe('applied');
     expect((await fetch(`${router.url}/docs`)).status).toBe(404);
   });
 
-  it('an earlier request: the old configuration handles it, and is released when the request has ended', async () => {
+  it('an earlier request: handled by the old configuration, which is released when the request has ended', async () => {
     const held = says('/held');
     const waits = async () => (await router.counts())['router_http_requests_in_flight'] === 1;
     await pollUntil('the request to be held', waits);
@@ -58,7 +58,7 @@ describe('a valid configuration', () => {
     expect((await fetch(`${router.url}/counted`)).headers.get('ratelimit')).toMatch(/^"route";r=1/);
   });
 
-  it('a new port: everything else takes effect, the port stays, and a notice says so', async () => {
+  it('keys that need a restart, such as the port: a notice names them, everything else takes effect', async () => {
     router.write('map.yml', mapWith({ says: 'second' }));
     const properties = `oauth.issuer=${router.issuer}\nadmission.initialLimit=9\nconductor.connections=7\n`;
     router.write('router.properties', properties);
@@ -81,14 +81,14 @@ describe('a valid configuration', () => {
 
 describe('an invalid configuration', () => {
   const issuer = () => `oauth.issuer=${router.issuer}\n`;
-  /** Number of the case, so that each case applies another text than the one that was active before. */
+  /** Number of the case, so that each case applies a text that differs from the previously active one. */
   let round = 0;
   const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
-    ['YAML that is none', 'map.yml', () => 'http: [\n', /map\.yml:2:1: Flow sequence in block collection must be/],
-    ['an empty map', 'map.yml', () => '', /map\.yml:1:1: must be object/],
-    ['no map', 'map.yml', () => '# a comment\nnull\n', /map\.yml:2:1: must be object/],
+    ['invalid YAML', 'map.yml', () => 'http: [\n', /map\.yml:2:1: Flow sequence in block collection must be/],
+    ['an empty file', 'map.yml', () => '', /map\.yml:1:1: must be object/],
+    ['null instead of an object', 'map.yml', () => '# a comment\nnull\n', /map\.yml:2:1: must be object/],
     [
-      'a policy that nobody provides',
+      'a policy that no plugin provides',
       'map.yml',
       () => mapWith().replace(', held]', ', held, gone]'),
       /provides .{1,2}gone/,
@@ -99,14 +99,19 @@ describe('an invalid configuration', () => {
       () => mapWith().replaceAll('says:', 'shouts:'),
       /unknown parameter .{1,2}shouts/,
     ],
-    ['a plugin that is not there', 'map.yml', () => mapWith().replace('PLUGIN', './gone.ts'), /cannot be loaded/],
+    ['a plugin that does not exist', 'map.yml', () => mapWith().replace('PLUGIN', './gone.ts'), /cannot be loaded/],
     [
-      'a back end described that is not there',
+      'a missing description of a back end',
       'map.yml',
       () => mapWith().replace('movies.yml', 'films.yml'),
       /films\.yml/,
     ],
-    ['a property that is no number', 'router.properties', () => `${issuer()}router.drainMs=soon\n`, /router\.drainMs/],
+    [
+      'a property that is not a number',
+      'router.properties',
+      () => `${issuer()}router.drainMs=soon\n`,
+      /router\.drainMs/,
+    ],
     [
       'an unknown property',
       'router.properties',
@@ -121,7 +126,7 @@ describe('an invalid configuration', () => {
       /keys of the identity provider are not loaded/,
     ],
     [
-      'a version that the engine cannot be asked for, being away',
+      'a version that cannot be checked because the engine is unavailable',
       'map.yml',
       () => mapWith({ says: 'after' }).replace('moviesWF, version: 1', 'moviesWF, version: 7'),
       /definitions: /,
@@ -134,25 +139,28 @@ describe('an invalid configuration', () => {
     ],
   ];
 
-  it.each(cases)('%s: nothing changes, and log, metric and notice say why', async (_name, file, text, why) => {
-    const before = await says();
-    const after = `after-${++round}`;
-    const written = router.program.output().length;
-    router.write('router.properties', issuer());
-    router.write('map.yml', mapWith({ says: after }));
-    router.write(file, text());
-    expect(await router.reload()).toBe('refused');
-    expect(await says()).toBe(before);
-    expect(await successful()).toBe(0);
-    expect(await router.notice()).toMatch(why);
-    await pollUntil('the reason to be logged', () => why.test(router.program.output().slice(written)));
-    router.write('map.yml', mapWith({ says: after }));
-    router.write('router.properties', issuer());
-    expect(await router.reload()).toBe('applied');
-    expect(await says()).toBe(after);
-    expect(await successful()).toBe(1);
-    expect(await router.notice()).toBe('');
-  });
+  it.each(cases)(
+    '%s: nothing changes, and log, metric and notice report the reason',
+    async (_name, file, text, why) => {
+      const before = await says();
+      const after = `after-${++round}`;
+      const written = router.program.output().length;
+      router.write('router.properties', issuer());
+      router.write('map.yml', mapWith({ says: after }));
+      router.write(file, text());
+      expect(await router.reload()).toBe('refused');
+      expect(await says()).toBe(before);
+      expect(await successful()).toBe(0);
+      expect(await router.notice()).toMatch(why);
+      await pollUntil('the reason to be logged', () => why.test(router.program.output().slice(written)));
+      router.write('map.yml', mapWith({ says: after }));
+      router.write('router.properties', issuer());
+      expect(await router.reload()).toBe('applied');
+      expect(await says()).toBe(after);
+      expect(await successful()).toBe(1);
+      expect(await router.notice()).toBe('');
+    },
+  );
 });
 
 // The last tests, because one more reload may follow them.

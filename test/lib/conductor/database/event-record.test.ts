@@ -20,7 +20,7 @@ const base = {
 };
 
 describe('a record of an event', () => {
-  it('that started an execution: its id', () => {
+  it('that started an execution: returns the id of the execution', () => {
     expect(readEventRecord(stored({ status: 'COMPLETED', output: { workflowId: 'w-1' } }))).toEqual({
       ...base,
       state: 'COMPLETED',
@@ -28,7 +28,7 @@ describe('a record of an event', () => {
     });
   });
 
-  it('that was skipped: the condition, and of the payload only source, method and status', () => {
+  it('that was skipped: returns the condition, and of the payload only source, method and status', () => {
     const msg = JSON.stringify({
       workflowInstanceId: 's-1',
       inbound: { httpMethod: 'PATCH', path: '/persons/1', body: 'a person' },
@@ -45,21 +45,21 @@ describe('a record of an event', () => {
     });
   });
 
-  it('whose payload is not JSON or missing: shown without it', () => {
+  it('whose payload is missing or not JSON: returned without it', () => {
     expect(readEventRecord(stored({ status: 'SKIPPED', output: { msg: '{' } }))).toEqual({ ...base, state: 'SKIPPED' });
     expect(readEventRecord(stored({ status: 'IN_PROGRESS' }))).toEqual({ ...base, state: 'IN_PROGRESS' });
   });
 });
 
 describe('the engine database', () => {
-  it('an address of another kind: refused; a SQLite file that is not there: refused, and not created', async () => {
+  it('a URL with an unknown scheme: refused; a SQLite file that does not exist: refused, and not created', async () => {
     await expect(openEngineDatabase('mysql://x/y')).rejects.toThrow(DatabaseUrlError);
     await expect(openEngineDatabase('sqlite:/nowhere/engine.db')).rejects.toThrow(
       'there is no SQLite file /nowhere/engine.db',
     );
   });
 
-  it('a server that is away: the error says whose it is, and holds no password', async () => {
+  it('an unavailable server: the error names the database, without the password', async () => {
     const database = await openEngineDatabase('postgresql://conductor:geheim@127.0.0.1:1/conductor');
     const error = await database.countEvents(0).catch((reason: Error) => reason);
     expect(String(error)).toMatch(/^Error: the engine's database \(PostgreSQL\): .*ECONNREFUSED/);

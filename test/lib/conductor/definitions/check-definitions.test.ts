@@ -40,14 +40,14 @@ type Case = [what: string, change: Change, problem: RegExp];
 
 /** Expects that each change causes one line that names the file, the place and the reason. */
 function expectEach(cases: readonly Case[]): void {
-  it.each(cases)('%s: one line that says so', (_what, change, problem) => {
+  it.each(cases)('%s: reported in one line', (_what, change, problem) => {
     change(copy);
     expect(problemsIn(copy.dir)).toEqual([expect.stringMatching(problem)]);
   });
 }
 
 describe('the definitions of the product', () => {
-  it('as they are: nothing is wrong', () => {
+  it('as they are: no problem', () => {
     expect(problemsIn(productDir)).toEqual([]);
   });
 });
@@ -70,7 +70,7 @@ describe('a definition file', () => {
       /^workflows\/college-adaptorWF\.v2\.json:\d+:\d+: tasks\[1\]\.decisionCases\.PATCH\[0\]\.sinks: unknown key$/,
     ],
     [
-      'that lacks what the engine would fill in badly',
+      'that lacks a field whose default in the engine is unsuitable',
       ({ set }) => set('workflows/tasks/movies_intake.json', ['responseTimeoutSeconds'], undefined),
       /^workflows\/tasks\/movies_intake\.json:1:1: "responseTimeoutSeconds" is missing$/,
     ],
@@ -95,13 +95,13 @@ describe('a definition file', () => {
       /^workflows\/tasks\/mdm-share\.json:2:11: name: the file must be named workflows\/tasks\/mdm_share\.json$/,
     ],
     [
-      'that is no definition at all',
+      'that is not a definition at all',
       ({ write }) => write('workflows/tasks/notes.txt', 'remember the milk'),
       /^workflows\/tasks\/notes\.txt:1:1: Unexpected token 'r'$/,
     ],
   ]);
 
-  it('several wrong at once: all are listed', () => {
+  it('with problems in several files: all are listed', () => {
     copy.replace('workflows/moviesWF.v1.json', '"version": 1,', '');
     copy.replace('workflows/tasks/mdm_notify.json', '"FIXED"', '"SOMETIMES"');
     copy.write('event-handlers/mdm.json', '{');
@@ -139,7 +139,7 @@ describe('a workflow', () => {
       /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[2\]\.type: WAIT would never end: it needs the engine's system task workers/,
     ],
     [
-      'with a task type nobody knows',
+      'with an unknown task type',
       ({ replace }) => replace(mdm, '"DO_WHILE"', '"DO_UNTIL"'),
       /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]\.type: DO_UNTIL is not a task type that this product uses/,
     ],
@@ -180,18 +180,18 @@ describe('a workflow', () => {
       /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]: a DO_WHILE task needs "loopCondition"$/,
     ],
     [
-      'with a switch on no parameter of its own',
+      'with a SWITCH whose expression is not one of its parameters',
       ({ replace }) => replace(v2, '"expression": "httpMethod"', '"expression": "method"'),
       /tasks\[1\]: the expression "method" is not one of its inputParameters$/,
     ],
     [
-      'whose event nobody listens to',
+      'whose event has no handler',
       ({ remove }) => remove('event-handlers/mdm-share-{mis}.json'),
       /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]\.loopOver\[0\]: no event handler listens to conductor:mdmWF:mdm_share_\$\{each_system\.output\.loopItem\.misCode}$/,
     ],
   ]);
 
-  it('with a sink outside the engine: refused, and its event is none', () => {
+  it('with a sink outside the engine: refused, and does not count as producing the event', () => {
     copy.replace(v2, '"conductor:person_patched"', '"kafka:person_patched"');
     expect(problemsIn(copy.dir)).toEqual([
       expect.stringMatching(/tasks\[1\]\.decisionCases\.PATCH\[0\]\.sink: only the engine's own queues carry events/),
@@ -228,7 +228,7 @@ describe('an event handler', () => {
   };
   expectEach([
     [
-      'that starts a version nobody defined',
+      'that starts an undefined version',
       changeStart(mdm, ['version'], 9),
       /actions\[0\]\.start_workflow\.name: there is no workflow mdmWF version 9$/,
     ],
@@ -238,22 +238,22 @@ describe('an event handler', () => {
       /actions\[0\]\.start_workflow: "version" is missing$/,
     ],
     [
-      'that would pass on the domains of the PATCH',
+      'that would inherit the domains of the PATCH',
       changeStart(mdm, ['taskToDomain'], undefined),
       /actions\[0\]\.start_workflow: "taskToDomain" is missing$/,
     ],
     [
-      'that keeps its workflow from the default pool',
+      'that sends its workflow to another pool than the default one',
       changeStart(mdm, ['taskToDomain'], { mdm_notify: '002' }),
       /start_workflow\.taskToDomain: must be {}: the default pool runs these tasks$/,
     ],
     [
-      'that reads what its event does not carry',
+      'that reads a field that its event does not have',
       changeStart(mdm, ['input', 'mis'], '${misCode}'),
       /start_workflow\.input\.mis: \$\{misCode}: the event of workflows\/college-adaptorWF\.v2\.json carries no "misCode"$/,
     ],
     [
-      'that gives its workflow an input it does not have',
+      'that passes an input that its workflow does not have',
       changeStart(mdm, ['input', 'college'], '${mis}'),
       /start_workflow\.input\.college: "college" is not among the inputParameters of workflows\/mdmWF\.v1\.json$/,
     ],
@@ -263,13 +263,13 @@ describe('an event handler', () => {
       /start_workflow\.input: workflows\/mdmWF\.v1\.json needs "mis"$/,
     ],
     [
-      'that expands texts of clients',
+      'that expands JSON in texts from clients',
       ({ set }) => set(mdm, ['actions', 0, 'expandInlineJSON'], true),
       /actions\[0\]\.expandInlineJSON: must be false$/,
     ],
     ['that does not say whether it is active', ({ set }) => set(mdm, ['active'], undefined), /"active" is missing$/],
     [
-      'whose condition is no JavaScript',
+      'whose condition is not JavaScript',
       ({ set }) => set(mdm, ['condition'], "$.inbound.httpMethod = = 'PATCH'"),
       /^event-handlers\/mdm\.json:\d+:\d+: condition: is not a JavaScript expression: Unexpected token '='$/,
     ],
@@ -284,17 +284,17 @@ describe('an event handler', () => {
       /condition: throws for the event {} \(Script execution timed out/,
     ],
     [
-      'whose condition reaches for the process',
+      'whose condition tries to access the process',
       ({ set }) => set(mdm, ['condition'], "this.constructor.constructor('return process')().exit(3)"),
       /condition: throws for the event {} \(/,
     ],
     [
-      'of each college in the domain of one',
+      'for every college, but in the domain of one',
       changeStart(share, ['taskToDomain'], { mdm_share: '001' }),
       /start_workflow\.taskToDomain: must be {"mdm_share":"{domain}"}: workers for {mis} poll this domain$/,
     ],
     [
-      'of each college for the event of all',
+      'for every college, but with the event of one',
       (given) => {
         given.set(share, ['event'], 'conductor:mdmWF:mdm_share_002');
         given.set(share, ['actions', 0, 'start_workflow', 'taskToDomain'], { mdm_share: '002' });
@@ -310,11 +310,11 @@ describe('an event handler', () => {
       for (const placeholder of ['{mis}', '{domain}']) copy.replace(own, placeholder, '002');
     });
 
-    it('is as good as the template', () => {
+    it('is as valid as the template', () => {
       expect(problemsIn(copy.dir)).toEqual([]);
     });
 
-    it('with the event of another: refused', () => {
+    it('with the event of another college: refused', () => {
       copy.replace(own, 'mdm_share_002', 'mdm_share_003');
       copy.replace(own, '"mdm_share": "002"', '"mdm_share": "003"');
       expect(problemsIn(copy.dir)).toEqual([
@@ -346,17 +346,17 @@ describe('the budget of timeouts', () => {
   };
   expectEach([
     [
-      "a read's task that ends before its back end may",
+      'a read whose task times out before its back end does',
       task('movies_intake', 'responseTimeoutSeconds', 21),
       /^workflows\/tasks\/movies_intake\.json:\d+:\d+: responseTimeoutSeconds: must be at least 22 s: workers\.backEndTimeoutMs \(20000 ms\) \+ 2 s$/,
     ],
     [
-      "a read's task that outlives its clients",
+      'a read whose task may take longer than its clients wait',
       task('movies_intake', 'responseTimeoutSeconds', 26),
       /responseTimeoutSeconds: must be at most 25 s: route movies only reads, and its clients do not wait longer$/,
     ],
     [
-      "a write's task that an engine restart would time out",
+      'a write whose task would time out during an engine restart',
       task('college-adaptor_intake', 'responseTimeoutSeconds', 59),
       /responseTimeoutSeconds: must be at least 60 s: route adaptor writes, and the task of an applied write must not time out while the engine restarts$/,
     ],
@@ -366,17 +366,17 @@ describe('the budget of timeouts', () => {
       /retryCount: must be 0: route adaptor writes, and a write whose outcome is unknown is never repeated$/,
     ],
     [
-      'a routed task whose timeout only alerts',
+      'a routed task whose timeout only raises an alert',
       task('movies_intake', 'timeoutPolicy', 'ALERT_ONLY'),
       /timeoutPolicy: must be TIME_OUT_WF: clients of route movies wait for a response$/,
     ],
     [
-      'a task that ends before it may be silent',
+      'a task whose timeout is shorter than its response timeout',
       task('mdm_notify', 'timeoutSeconds', 30),
       /timeoutSeconds: must be 0 \(none\) or at least responseTimeoutSeconds$/,
     ],
     [
-      'a delivery that ends before its back end may',
+      'a delivery whose task times out before its back end does',
       task('mdm_share', 'responseTimeoutSeconds', 5),
       /responseTimeoutSeconds: must be at least 22 s/,
     ],
@@ -399,7 +399,7 @@ describe('the budget of timeouts', () => {
     );
   });
 
-  it('a route with its own response deadline: that one counts', () => {
+  it('a route with its own response deadline: that deadline applies', () => {
     const routes = [route({ name: 'movies', workflow: 'moviesWF', responseDeadlineMs: 15_000 })];
     expect(problemsIn(copy.dir, { ...context, routes })).toEqual([
       expect.stringContaining('the response deadline of 15000 ms'),

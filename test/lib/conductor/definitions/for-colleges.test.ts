@@ -26,11 +26,11 @@ describe('a template', () => {
     });
   });
 
-  it('becomes none without a college', () => {
+  it('becomes no handler without a college', () => {
     expect(handlersFor().map(({ definition }) => definition.name)).toEqual(['mdm']);
   });
 
-  it('gives way to the file of a college', () => {
+  it('is replaced by the file of a college', () => {
     copy.write(
       'event-handlers/mdm-share-002.json',
       '{"name":"mdm-share-002","event":"conductor:a:b","active":false,"actions":[]}',
@@ -43,7 +43,7 @@ describe('a template', () => {
     ]);
   });
 
-  it('leaves expressions of the engine alone: ${mis} is none of its placeholders', () => {
+  it('leaves expressions of the engine unchanged: ${mis} is not one of its placeholders', () => {
     copy.replace(template, '${requestId}', '${mis}');
     const [handler] = handlersFor('002');
     expect(handler?.definition.actions[0]?.start_workflow.input['requestId']).toBe('${mis}');

@@ -9,7 +9,7 @@ const read = (yaml: string) => readPinnedVersions(parse(yaml) as Record<string, 
 const sharesOf = (yaml: string) => [...(read(yaml).pinned?.shares ?? [])];
 
 describe('readPinnedVersions', () => {
-  it('a version: gets all clients', () => {
+  it('one version: gets all clients', () => {
     expect(sharesOf('{ version: 2 }')).toEqual([[2, 1]]);
     expect(read('{ version: 2 }').pinned?.isSplit).toBe(false);
   });
@@ -84,7 +84,7 @@ describe('readPinnedVersions', () => {
     expect(read(yaml)).toEqual({ problems: [problem] });
   });
 
-  it('several wrong shares: each on its line', () => {
+  it('several wrong shares: each reported on its own line', () => {
     expect(read('{ versions: { 1: -1, x: 1, 2: 1.5 } }').problems).toHaveLength(3);
   });
 });

@@ -26,10 +26,10 @@ function engineThatSays(malformed: { status: number; body: object } | EngineErro
 }
 
 it.each([
-  ['SQL index refuses it', refusal, true],
-  ['Elasticsearch fails on it', { status: 500, body: { message: 'parse error' } }, true],
-  ['no index finds nothing', nothing, false],
-  ['something finds executions with it', { status: 200, body: { totalHits: 3, results: [] } }, true],
+  ['an SQL index refuses it', refusal, true],
+  ['Elasticsearch fails to parse it', { status: 500, body: { message: 'parse error' } }, true],
+  ['an engine without an index finds nothing', nothing, false],
+  ['an index finds executions with it', { status: 200, body: { totalHits: 3, results: [] } }, true],
 ])('a malformed query: %s', async (_title, response, hasIndex) => {
   const engine = engineThatSays(response);
   const presence = new IndexPresence(engine.call);
@@ -39,10 +39,10 @@ it.each([
 });
 
 it.each([
-  ['a proxy without engine', { status: 503, body: {} }],
+  ['a proxy whose engine is unavailable', { status: 503, body: {} }],
   ['something else', { status: 200, body: { hello: 1 } }],
   ['nobody', new EngineError('unreachable', 'ECONNREFUSED')],
-])('%s responds: the result is unknown, and the engine is queried again', async (_title, response) => {
+])('%s responds: the result is unknown, and the engine is queried again at the next call', async (_title, response) => {
   const engine = engineThatSays(response);
   const presence = new IndexPresence(engine.call);
   for (const asked of [1, 2]) {

@@ -51,7 +51,7 @@ describe('timeline', () => {
     ]);
   });
 
-  it('attempts: in the order in which they were scheduled, what failed named once', () => {
+  it('attempts: in the order in which they were scheduled, and a task that failed is named once', () => {
     const { steps, failed } = timelineOf(
       execution([
         { retryCount: 1, scheduledTime: start + 200, endTime: start + 300, status: 'TIMED_OUT' },
@@ -91,7 +91,7 @@ describe('timeline', () => {
 });
 
 describe('caller', () => {
-  it('reads what is in clear, and neither path nor body', () => {
+  it('reads the unencrypted fields, and neither path nor body', () => {
     const inbound = {
       httpMethod: 'PATCH',
       route: 'adaptor',
@@ -113,14 +113,14 @@ describe('caller', () => {
     expect(callerOf({ inbound: null })).toEqual({});
   });
 
-  it('a row of the index: may be of a client in either spelling of the engine', () => {
+  it('a row of the index: may belong to a client, in both formats of the engine', () => {
     expect(mayBeOf('{inbound={clientId=demo, route=movies}}', { clientId: 'demo', route: 'movies' })).toBe(true);
     expect(mayBeOf('{"inbound":{"clientId":"demo"}}', { clientId: 'demo' })).toBe(true);
     expect(mayBeOf('{inbound={clientId=other}}', { clientId: 'demo' })).toBe(false);
     expect(mayBeOf('{inbound={headers={accept=a…', { clientId: 'demo' })).toBe(true);
   });
 
-  it('a row of the index: may belong to another route unless its text certainly names one of these', () => {
+  it('a row of the index: may belong to another route unless its text certainly names one of the given routes', () => {
     expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies}}', ['movies'])).toBe(false);
     expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies.v2, body=}}', ['movies.v2'])).toBe(false);
     expect(mayBeOfOtherRoute('{inbound={clientId=demo, route=movies.v2}}', ['movies'])).toBe(true);

@@ -73,11 +73,11 @@ const isSame = (kind: DefinitionKind, inFile: unknown, inEngine: unknown) =>
   isEqual(normaliseDefinition(kind, inFile), normaliseDefinition(kind, inEngine));
 
 describe('comparison with the engine', () => {
-  it('notes and defaults of the engine, at every depth: no difference', () => {
+  it('fields and defaults that the engine adds, at every depth: no difference', () => {
     expect(isSame('workflow', file, engine)).toBe(true);
   });
 
-  it('a default that the file writes down: no difference', () => {
+  it('a default that the file states explicitly: no difference', () => {
     expect(isSame('workflow', { ...file, restartable: true, timeoutSeconds: 0 }, engine)).toBe(true);
   });
 
@@ -85,19 +85,19 @@ describe('comparison with the engine', () => {
     expect(isSame('workflow', file, { ...engine, timeoutSeconds: 30 })).toBe(false);
   });
 
-  it('what looks like a default or a note inside data: compared as it stands', () => {
+  it('a value inside data that looks like a default or an added field: compared as it is', () => {
     const withData = (inputParameters: unknown) => ({ ...file, tasks: [{ ...file.tasks[0], inputParameters }] });
     expect(isSame('workflow', withData({ optional: false }), withData({}))).toBe(false);
     expect(isSame('workflow', withData({ updateTime: 1 }), withData({}))).toBe(false);
   });
 
-  it('a task more or less, deep inside: a difference', () => {
+  it('an added or missing task, deep inside: a difference', () => {
     const changed = structuredClone(engine);
     changed.tasks[1] = { ...engine.tasks[1], decisionCases: { PATCH: [] } } as never;
     expect(isSame('workflow', file, changed)).toBe(false);
   });
 
-  it('an empty taskToDomain against none: a difference, as it means something else', () => {
+  it('an empty taskToDomain against none: a difference, because it has another meaning', () => {
     const handler = (start: object) => ({
       name: 'h',
       event: 'e',
@@ -110,7 +110,7 @@ describe('comparison with the engine', () => {
     expect(isSame('event handler', handler({ name: 'x', taskToDomain: {} }), registered)).toBe(false);
   });
 
-  it('a task definition: the engine adds omitted fields', () => {
+  it('a task definition in which the engine adds omitted fields: no difference', () => {
     const definition = { name: 't', retryCount: 0, responseTimeoutSeconds: 22, timeoutSeconds: 0 };
     const registered = { ...definition, createTime: 1, retryDelaySeconds: 60, rateLimitPerFrequency: 0, inputKeys: [] };
     expect(isSame('task type', definition, registered)).toBe(true);

@@ -40,25 +40,25 @@ const change = (part: Partial<Change>): Change => ({ action: 'change', kind: 'wo
 const countOf = async (changes: Change[]) =>
   (await countRunning(changes, registered, engineWith(running).api)).map((counted) => counted.running?.count);
 
-describe('running executions touched by a change', () => {
-  it('a workflow version: those of this version', async () => {
+describe('running executions affected by a change', () => {
+  it('a workflow version: counts executions of this version', async () => {
     expect(
       await countOf([change({ version: 1 }), change({ version: 2 }), change({ version: 2, action: 'remove' })]),
     ).toEqual([1, 2, 2]);
   });
 
-  it('a task type: those of every version that has such a task, in branches and loops too', async () => {
+  it('a task type: counts executions of every version that has such a task, in branches and loops too', async () => {
     expect(await countOf([change({ kind: 'task type', name: 'a' }), change({ kind: 'task type', name: 'b' })])).toEqual(
       [1, 3],
     );
   });
 
-  it('a handler: those of the workflow that produces its event, in any version', async () => {
+  it('a handler: counts executions of the workflow that produces its event, in any version', async () => {
     const before = { event: 'conductor:aWF:done' };
     expect(await countOf([change({ kind: 'event handler', name: 'h', before })])).toEqual([3]);
   });
 
-  it('a handler of a queue of the broker: none, and the engine is asked about no workflow', async () => {
+  it('a handler of a queue of the broker: counts none, and does not query the engine', async () => {
     const { api, calls } = engineWith(running);
     const before = { event: 'amqp_queue:mdm.updates.002?order=162' };
     const [counted] = await countRunning([change({ kind: 'event handler', name: 'h', before })], registered, api);
@@ -73,7 +73,7 @@ describe('running executions touched by a change', () => {
     expect(calls).toEqual([]);
   });
 
-  it('more executions than the limit: says that there are more', async () => {
+  it('more executions than the limit: reports that there are more', async () => {
     const many = Array.from({ length: 1_001 }, (_, index) => [`${index}`, 'aWF', 1] as const);
     const [counted] = await countRunning([change({ version: 1 })], registered, engineWith(many).api);
     expect(counted?.running).toEqual({ count: 1_000, more: true });

@@ -11,13 +11,13 @@ const product = [
 ] satisfies (readonly [DefinitionKind, string])[];
 
 describe('the normal form of a definition', () => {
-  it.each(product)('%s %s: the normal form of the normal form is the same', (kind, file) => {
+  it.each(product)('%s %s: normalising the normal form changes nothing', (kind, file) => {
     const definition: unknown = JSON.parse(readFileSync(join(productDir, file), 'utf8'));
     const normal = normaliseDefinition(kind, definition);
     expect(normaliseDefinition(kind, normal)).toEqual(normal);
   });
 
-  it('fields that files always have: kept when they are the default, added when the engine omits them', () => {
+  it('fields that files always have: kept even with their default value, added when the engine omits them', () => {
     const taskType = { name: 't', retryCount: 3, timeoutSeconds: 0, rateLimitPerFrequency: 0, createTime: 1 };
     expect(normaliseDefinition('task type', taskType)).toEqual({
       name: 't',
@@ -46,14 +46,14 @@ describe('the normal form of a definition', () => {
     ]);
   });
 
-  it('fields: in the order of a file, whatever order the engine has; unknown ones last', () => {
+  it('fields: in the order of a file, whatever the order of the engine; unknown fields last', () => {
     const normal = normaliseDefinition('workflow', { zeal: 1, tasks: [], version: 2, name: 'w', description: 'd' });
     const keys = Object.keys(normal as object);
     expect(keys.slice(0, 3)).toEqual(['name', 'version', 'description']);
     expect(keys.at(-1)).toBe('zeal');
   });
 
-  it('order like a model: its keys first, in its order, in every object', () => {
+  it('order of a model: the keys of the model first, in its order, in every object', () => {
     const ordered = orderLike({ c: 1, b: [{ y: 1, x: 2 }], a: 3 }, { a: 0, b: [{ x: 0, y: 0 }] });
     expect(JSON.stringify(ordered)).toBe('{"a":3,"b":[{"x":2,"y":1}],"c":1}');
   });

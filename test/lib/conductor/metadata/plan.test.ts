@@ -36,7 +36,7 @@ const plan = (engine: RegisteredDefinitions, options: Partial<PlanOptions> = {})
 const titlesOf = ({ changes }: Plan) => changes.map(({ action, kind, name }) => `${action} ${kind} ${name}`);
 
 describe('a plan', () => {
-  it('for an empty engine: everything is added, task types, workflows, then handlers', () => {
+  it('for an empty engine: everything is added, first task types, then workflows, then handlers', () => {
     const { workflows, taskDefs, eventHandlers } = definitionsFor(['002'], copy.dir);
     const { changes, unchanged, kept } = plan(empty);
     expect({ unchanged, kept }).toEqual({ unchanged: 0, kept: [] });
@@ -48,7 +48,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('for an engine that matches: nothing, whatever fields the engine adds', () => {
+  it('for an engine that matches: no changes, whatever fields the engine adds', () => {
     expect(plan(registered())).toEqual({ changes: [], unchanged: plan(empty).changes.length, kept: [] });
   });
 
@@ -82,7 +82,7 @@ describe('a plan', () => {
     });
   });
 
-  it('of some names: other definitions are ignored on both sides', () => {
+  it('limited to some names: other definitions are ignored in files and engine', () => {
     const options = { prune: true, concerns: (name: string) => name.startsWith('mdm') };
     const { changes } = plan({ ...empty, taskDefs: [{ name: 'other' }, { name: 'mdm_old' }] }, options);
     expect(changes.map(({ name }) => name)).toEqual([
@@ -91,7 +91,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('a changed workflow version: republished; a changed task type or a new version: not', () => {
+  it('changes a registered version if a workflow changes, not if a task type changes or a version is new', () => {
     const engine = registered();
     copy.set('workflows/moviesWF.v1.json', ['description'], 'Another.');
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
@@ -102,7 +102,7 @@ describe('a plan', () => {
     expect(plan(empty).changes.some(changesRegisteredVersion)).toBe(false);
   });
 
-  it('its number: the same for the same changes, another when files or engine change', () => {
+  it('has a number that is the same for the same changes, and another when files or engine change', () => {
     const engine = registered();
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
     const number = digestPlan(plan(engine));
@@ -122,7 +122,7 @@ describe('the diff of a change', () => {
     return change === undefined ? [] : diffOf(change);
   };
 
-  it('one value: a hunk with three lines around it', () => {
+  it('one changed value: a hunk with three lines of context', () => {
     const engine = registered();
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
     expect(lines(engine)).toEqual([
@@ -140,7 +140,7 @@ describe('the diff of a change', () => {
     ]);
   });
 
-  it('keys in another order, in the engine: no part of it', () => {
+  it('keys in another order in the engine: not part of the diff', () => {
     const engine = structuredClone(registered());
     const handler = engine.eventHandlers.find(({ name }) => name === 'mdm') as Record<string, unknown>;
     const [action] = handler['actions'] as { start_workflow: { input: object } }[];
@@ -152,7 +152,7 @@ describe('the diff of a change', () => {
     ]);
   });
 
-  it('added and removed: from and to /dev/null, with ranges as git writes them', () => {
+  it('an added or removed definition: from or to /dev/null, with ranges as git writes them', () => {
     const added = plan(empty).changes.find(({ name }) => name === 'college-adaptor_intake');
     expect(diffOf(added!).slice(0, 4)).toEqual([
       '--- /dev/null',

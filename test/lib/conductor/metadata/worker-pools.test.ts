@@ -18,7 +18,7 @@ describe('worker pools', () => {
     }
   });
 
-  it('polls: sorted into pools, old ones marked', () => {
+  it('polls: grouped by pool, with old polls marked', () => {
     const pollData = [
       { queueName: 'movies_intake', workerId: 'w1', lastPollTime: now - 3_000 },
       { queueName: 'college-adaptor_intake', domain: '002', workerId: 'w2', lastPollTime: now - 100_000 },
@@ -58,7 +58,7 @@ describe('worker pools', () => {
     );
   });
 
-  it('events in a queue without an active handler: named; those of others and task queues are not', () => {
+  it('queues of events without an active handler: returned; other event queues and task queues are not', () => {
     const registered = {
       workflows: [{ name: 'mdmWF', version: 1 }],
       eventHandlers: [

@@ -1,4 +1,4 @@
-// Tests of encrypted payloads: which parts stay readable, what the rest is bound to, and how keys change.
+// Tests of encrypted payloads: which parts stay readable, what the encrypted part is bound to, and how keys rotate.
 
 import { randomBytes } from 'node:crypto';
 import { anyText, fc } from '../../../run/properties.ts';
@@ -51,11 +51,11 @@ describe('what the engine sees', () => {
     expect(Buffer.from(String(sealed)).includes('kafor')).toBe(false);
   });
 
-  it('the same request twice is not the same ciphertext', () => {
+  it('a request that is encrypted twice has two different ciphertexts', () => {
     expect(sealRequest()['sealed']).not.toBe(sealRequest()['sealed']);
   });
 
-  it('an independent implementation of RFC 7516 reads it', async () => {
+  it('an independent implementation of RFC 7516 can decrypt a request', async () => {
     const { compactDecrypt } = await joseOf();
     const bytes = Buffer.from(key.split(':')[1] ?? '', 'base64');
     const { plaintext, protectedHeader } = await compactDecrypt(String(sealRequest()['sealed']), bytes);
@@ -104,7 +104,7 @@ describe('what the reader gets', () => {
 describe('a text, such as a key of a person', () => {
   const binding = { contentType: 'cccid', subject: 'execution-1/002' };
 
-  it.each(['ABL0199', 'A\0B', '${x}', '\ud800'])('%j: sealed when the request was, and the same again', (text) => {
+  it.each(['ABL0199', 'A\0B', '${x}', '\ud800'])('%j: encrypted if the request was, and decoded unchanged', (text) => {
     const clear = codec.packText(text, { binding, inbound: { httpMethod: 'PATCH' } });
     const sealed = codec.packText(text, { binding, inbound: { sealed: 'x' } });
     expect(JSON.stringify(sealed)).toContain('"sealed":"eyJ');
@@ -116,7 +116,7 @@ describe('a text, such as a key of a person', () => {
 describe('keys', () => {
   const [old, next] = [newKey('2026-10'), newKey('2026-11')];
 
-  it('rotate: the next one decrypts first, then encrypts, then the old one goes', () => {
+  it('rotate: the new key first only decrypts, then encrypts, then the old key is removed', () => {
     const before = codecOf(old, next);
     const after = codecOf(next, old);
     for (const [writer, reader] of [
@@ -129,11 +129,11 @@ describe('keys', () => {
     );
   });
 
-  it('none at all → says so', () => {
+  it('none is configured → the error names payload.key', () => {
     expect(() => codecOf(undefined).unpackInbound(sealRequest())).toThrow(/payload\.key is not set/);
   });
 
-  it('another key under the same id → does not decrypt', () => {
+  it('another key under the same id → the payload does not decrypt', () => {
     expect(() => codecOf(newKey('k1')).unpackInbound(sealRequest())).toThrow(/does not decrypt with the key k1/);
   });
 
@@ -164,7 +164,7 @@ describe('changed payloads are refused', () => {
     );
   });
 
-  it('the copies in clear', () => {
+  it('changes to the unencrypted copies', () => {
     unreadable({ ...sealRequest(), httpMethod: 'GET' });
     unreadable({ ...sealRequest(), requestId: 'request-2' });
     expect(() => codec.unpackOutbound({ ...sealAnswer(), statusCodeValue: 500 }, 'execution-1')).toThrow(
@@ -184,7 +184,7 @@ describe('changed payloads are refused', () => {
     ['another cipher', { alg: 'dir', enc: 'A128CBC-HS256', kid: 'k1' }],
     ['compression', { alg: 'dir', enc: 'A256GCM', kid: 'k1', zip: 'DEF' }],
     ['a critical extension', { alg: 'dir', enc: 'A256GCM', kid: 'k1', crit: ['exp'] }],
-    ['a key id that is no text', { alg: 'dir', enc: 'A256GCM', kid: 1 }],
+    ['a key id that is not a string', { alg: 'dir', enc: 'A256GCM', kid: 1 }],
     ['a key id that is a sentence', { alg: 'dir', enc: 'A256GCM', kid: 'no such key, says Ines' }],
   ])('a header with %s', (_title, header) => {
     const [, ...rest] = String(sealRequest()['sealed']).split('.');

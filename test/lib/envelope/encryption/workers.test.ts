@@ -81,7 +81,7 @@ const notifyInput = () => {
 };
 
 describe('with the key', () => {
-  it('an intake sends the request in clear to the back end, and answers with ciphertext and the status', async () => {
+  it('an intake sends the decrypted request to the back end, and returns ciphertext and the status', async () => {
     const { outcome, lines } = await run(createCollegeAdaptorIntake, { inbound: sealedPatch() }, key);
     expect(backEnd.requests[0]).toMatch(/^PATCH \/one\/persons\/p1 /);
     expect(backEnd.requests[0]).toContain('{"cccid":"CCC0001"}');
@@ -92,7 +92,7 @@ describe('with the key', () => {
     expect(lines).toMatchObject([{ status: 200, requestId: 'r-1', outcome: 'COMPLETED' }]);
   });
 
-  it('MDM is notified in clear; the systems that it names reach the other college as ciphertext', async () => {
+  it('MDM gets the decrypted notification; the systems that it returns are sent on as ciphertext', async () => {
     const { outcome } = await run(createMdmNotify, notifyInput(), key);
     expect(backEnd.requests[0]).toContain('"sisPersonId":"p1","cccid":"CCC0001"');
     if (outcome.status !== 'COMPLETED') throw new Error(JSON.stringify(outcome));

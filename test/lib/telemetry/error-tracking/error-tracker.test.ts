@@ -34,7 +34,7 @@ describe('with a DSN', () => {
     return endpoint.events()[0] as unknown as ReportedEvent;
   };
 
-  test('a reported error arrives once by the time close has ended, even when it is reported again', async () => {
+  test('a reported error has arrived once when close resolves, even when it is reported twice', async () => {
     const error = new TypeError('the engine sent no tasks');
     tracker.report(error, { route: 'movies' });
     tracker.report(error, { route: 'movies' });
@@ -75,7 +75,7 @@ describe('with a DSN', () => {
     expect(values.join()).not.toContain('marker1');
   });
 
-  test('no marker of a token, a body or a person is in the envelope, wherever the error carries it', async () => {
+  test('no token, body or personal data is in the envelope, wherever the error contains it', async () => {
     const token = `eyJhbGciOiJSUzI1NiJ9.${Buffer.from('{"sub":"marker-sub"}').toString('base64url')}.c2ln-Marker9`;
     const body = '{"cccid":"ABK7021","lastName":"marker-name"}';
     const error = Object.assign(
@@ -102,7 +102,7 @@ describe('with a DSN', () => {
     expect(sent).not.toMatch(/marker|ABK7021|0318204|203\.0\.113\.77|eyJ/i);
   });
 
-  test('nothing about this machine, its process or its person is in the envelope', async () => {
+  test('nothing about this machine, its process or its user is in the envelope', async () => {
     const event = await reportAndRead(new Error('x'));
     expect(Object.keys(event).sort()).toEqual(
       [...['environment', 'event_id', 'exception', 'level', 'platform', 'release', 'sdk', 'tags', 'timestamp']].sort(),
@@ -123,7 +123,7 @@ describe('with a DSN', () => {
     expect(endpoint.envelopes().join()).not.toContain('marker');
   });
 
-  test('what is reported after close is not sent, and does not throw', async () => {
+  test('a report after close is not sent, and does not throw', async () => {
     await tracker.close(1000);
     tracker.report(new Error('late'));
     await tracker.close(1000);
@@ -132,7 +132,7 @@ describe('with a DSN', () => {
 });
 
 describe('an endpoint in trouble', () => {
-  test('that never answers: close gives up after its timeout', async () => {
+  test('that never responds: close gives up after its timeout', async () => {
     const endpoint = await startIngestEndpoint('never');
     const tracker = await createErrorTracker({ ...options, dsn: endpoint.dsn });
     tracker.report(new Error('x'));
@@ -142,7 +142,7 @@ describe('an endpoint in trouble', () => {
     await endpoint.close();
   });
 
-  test('that is down or refuses: report and close do not throw', async () => {
+  test('that is unavailable or refuses: report and close do not throw', async () => {
     const down = await startIngestEndpoint();
     await down.close();
     const refusing = await startIngestEndpoint(500);
@@ -155,7 +155,7 @@ describe('an endpoint in trouble', () => {
   });
 
   test.each(['http://marker.example/no-key', 'http://marker@sentry.example/no-project', 'marker', 'ftp://a@b/1'])(
-    'the DSN %s, which is none → an error that does not repeat it',
+    'the invalid DSN %s → an error that does not repeat it',
     async (dsn) => {
       await expect(createErrorTracker({ ...options, dsn })).rejects.toThrow(/^sentry\.dsn is not a valid DSN$/);
     },

@@ -8,7 +8,7 @@ test('without a DSN: no Sentry or OpenTelemetry module is loaded', async () => {
   expect((await observe('error', '')).modules).toBe(0);
 });
 
-test('with a DSN: its modules are loaded, the error is sent, and nothing of the process is patched', async () => {
+test('with a DSN: Sentry modules are loaded, the error is sent, and no function is patched', async () => {
   const endpoint = await startIngestEndpoint();
   const { modules, patched } = await observe('error', endpoint.dsn);
   expect(modules).toBeGreaterThan(0);

@@ -27,7 +27,7 @@ const logForAWhile = `
   }, 200);
 `;
 
-it('a program whose log cannot be written keeps running, and ends when it is done', requires('dev-full'), async () => {
+it('a program whose log cannot be written keeps running, and ends normally', requires('dev-full'), async () => {
   const child = start(logForAWhile, ['ignore', openSync('/dev/full', 'w'), 'pipe']);
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => (said += String(chunk)));
@@ -50,7 +50,7 @@ it.each(['process.exit(3);', 'process.exitCode = 3;', "throw new Error('unforese
   },
 );
 
-it('a reader that is slow gets every line, in order, the last ones too', async () => {
+it('a slow reader gets every line, in order, including the last ones', async () => {
   const count = 5_000;
   const filler = 'x'.repeat(100);
   const body = `for (let n = 0; n < ${count}; n++) log.info({ n }, '${filler}'); setTimeout(() => process.exit(0), 1_000);`;
@@ -68,7 +68,7 @@ it('a reader that is slow gets every line, in order, the last ones too', async (
   expect(numbers).toEqual(Array.from({ length: count }, (_, n) => n));
 });
 
-it('lines that are logged at the last moment are written', async () => {
+it('lines that are logged just before the exit are written', async () => {
   const child = start("for (let n = 0; n < 100; n++) log.info('a line'); process.exit(0);", [
     'ignore',
     'pipe',

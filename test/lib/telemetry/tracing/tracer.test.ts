@@ -69,7 +69,7 @@ describe('spans', () => {
     expect(Math.abs(Number(end / 1_000_000n) - Date.now())).toBeLessThan(5_000);
   });
 
-  it('traceparent names the span, and carries the flag of the trace', async () => {
+  it('have a traceparent with the id of the span and the sampled flag of the trace', async () => {
     const tracer = await start(receiver.url);
     expect(tracer.start('x', { parent }).traceparent).toMatch(
       /^00-4bf92f3577b34da6a3ce929d0e0e4736-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$/,
@@ -79,7 +79,7 @@ describe('spans', () => {
     await tracer.close(1_000);
   });
 
-  it('one in ten: a tenth of the traces that begin here, all that a client samples; only whole traces', async () => {
+  it('at 10 %: a tenth of the traces that begin here and all that a client samples, always whole traces', async () => {
     const tracer = await start(receiver.url, { percent: 10 });
     for (let index = 0; index < 400; index++) {
       const span = tracer.start('begun here');
@@ -110,7 +110,7 @@ describe('spans', () => {
 });
 
 describe('an endpoint in trouble', () => {
-  it('that is down, then back: one line each, and close ends in time', async () => {
+  it('that is down: close ends in time', async () => {
     const { url } = receiver;
     await receiver.close();
     const tracer = await start(url);
@@ -121,7 +121,7 @@ describe('an endpoint in trouble', () => {
     receiver = await startOtlpReceiver();
   });
 
-  it('that refuses spans: logged once, however many it refuses', async () => {
+  it('that refuses spans: one log line, however many it refuses', async () => {
     const refusing = await startOtlpReceiver(400);
     const tracer = await start(refusing.url);
     for (const sent of [1, 2, 3]) {
@@ -136,7 +136,7 @@ describe('an endpoint in trouble', () => {
   it.each([
     ['nonsense', /each header must be name=value/],
     ['x-key=%zz', /the value of x-key is not percent-encoded/],
-  ])('the header %s: refused, without its value', async (header, message) => {
+  ])('the header %s: refused with a message that does not contain its value', async (header, message) => {
     await expect(start(receiver.url, { headers: [header] })).rejects.toThrow(message);
     await expect(start(receiver.url, { headers: [header] })).rejects.not.toThrow('zz');
   });
@@ -147,7 +147,7 @@ describe('the process', () => {
     expect(await observe('span', '')).toEqual({ modules: 0, patched: [] });
   });
 
-  it('with one: they are, the span is sent, and nothing of the process is patched', async () => {
+  it('with an endpoint: OpenTelemetry modules are loaded, the span is sent, and no function is patched', async () => {
     const { modules, patched } = await observe('span', receiver.url);
     expect(modules).toBeGreaterThan(1);
     expect(patched).toEqual([]);

@@ -29,18 +29,18 @@ interface Load {
 }
 
 describe('the limit', () => {
-  it('used, latency steady: rises to its ceiling and no further', () => {
+  it('with all permits used and steady latency: rises to its ceiling and no further', () => {
     const { run } = simulate();
     expect(run(5, { startMs: 10 })).toBeGreaterThan(64);
     expect(run(60, { startMs: 10 })).toBe(256);
   });
 
-  it('not used: does not rise', () => {
+  it('with few permits used: does not rise', () => {
     const { run } = simulate();
     expect(run(60, { startMs: 10, inFlight: 5 })).toBe(64);
   });
 
-  it('an engine five times slower: falls within seconds, never below its floor, and comes back', () => {
+  it('an engine that becomes five times slower: falls within seconds, never below its floor, and recovers', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     expect(run(5, { startMs: 50 })).toBeLessThan(100);
@@ -48,26 +48,26 @@ describe('the limit', () => {
     expect(run(60, { startMs: 10 })).toBe(256);
   });
 
-  it('slow reports alone: fall as well', () => {
+  it('only reports are slow: falls as well', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     expect(run(5, { startMs: 10, reportMs: 200 })).toBeLessThan(100);
   });
 
-  it('an engine that is slower for good: becomes the usual', () => {
+  it('an engine that stays slower: its latency becomes the new baseline, and the limit recovers', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     run(10, { startMs: 60 });
     expect(run(300, { startMs: 60 })).toBe(256);
   });
 
-  it('a latency that only wavers below twice the usual: keeps the limit', () => {
+  it('a latency that stays below twice the usual: does not fall', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     expect(run(5, { startMs: 18 })).toBe(256);
   });
 
-  it('failed starts: back off at once, to the floor', () => {
+  it('failed starts: each lowers the limit at once, down to the floor', () => {
     const { limit } = simulate();
     limit.startFailed();
     expect(limit.value).toBe(58);
@@ -75,13 +75,13 @@ describe('the limit', () => {
     expect(limit.value).toBe(16);
   });
 
-  it('an initial value outside the bounds: is moved into them', () => {
+  it('an initial value outside the bounds: is clamped to them', () => {
     expect(new AdaptiveLimit({ min: 16, initial: 1_000, max: 256 }).value).toBe(256);
     expect(new AdaptiveLimit({ min: 16, initial: 1, max: 256 }).value).toBe(16);
   });
 });
 
-it('an engine whose latency grows with what is in flight: the limit settles where the queue is short', () => {
+it('an engine whose latency grows with the calls in flight: the limit settles where its queue is short', () => {
   // Up to this many concurrent calls take 10 ms; more calls wait for each other (a fixed throughput).
   const atOnce = 30;
   const { limit, run } = simulate({ min: 4, initial: 256, max: 1_000 });

@@ -1,4 +1,4 @@
-// Tests of admission: how the endings of requests affect the breakers, and that a client gains nothing by leaving.
+// Tests of admission: how outcomes of requests affect the breakers, and that a client gains nothing by disconnecting.
 
 import { randomUUID } from 'node:crypto';
 import { Registry } from 'prom-client';
@@ -61,7 +61,7 @@ function createAdmission({ queueLength = 0 } = {}) {
 
 describe('the breaker of a back end', () => {
   it.each(['back-end-timeout', 'back-end-unreachable', 'wait-budget-spent', 'execution-timed-out'] as const)(
-    '%s: opens it, and only it',
+    '%s: opens this breaker and no other',
     async (problem) => {
       const { finish, admit } = createAdmission();
       await finish(problem);
@@ -71,7 +71,7 @@ describe('the breaker of a back end', () => {
     },
   );
 
-  it('counts the outcome of the request for which it became half-open, also when that came from the queue', async () => {
+  it('counts the outcome of a request that was queued before the breaker became half-open', async () => {
     const { admit, backEnds } = createAdmission({ queueLength: 4 });
     const [first, second] = [await admit(), await admit()];
     const queued = admit();
@@ -89,19 +89,19 @@ describe('the breaker of a back end', () => {
     'body-too-large',
     'engine-unavailable',
     'execution-failed',
-  ] as const)('%s: says nothing of it', async (problem) => {
+  ] as const)('%s: does not count', async (problem) => {
     const { finish, backEnds } = createAdmission();
     for (let index = 0; index < 5; index++) await finish(problem);
     expect(backEnds.get('movies').breaker.isPristine).toBe(true);
   });
 
-  it('clients that left: say nothing of it', async () => {
+  it('clients that disconnected: do not count', async () => {
     const { finish, backEnds } = createAdmission();
     await finish(undefined, { clientGone: true });
     expect(backEnds.get('movies').breaker.isPristine).toBe(true);
   });
 
-  it('waits that ran out while the engine is not well: are not blamed on it', async () => {
+  it('waits that end at their deadline while the engine fails: do not count', async () => {
     const { admit, start, backEnds } = createAdmission();
     const [first, second] = [await admit(), await admit()];
     start('interrupted');
@@ -112,7 +112,7 @@ describe('the breaker of a back end', () => {
 });
 
 describe('the breaker of the engine', () => {
-  it('starts that fail: it opens, and half-opens only when the health answers, without a request', async () => {
+  it('failed starts: it opens, and half-opens only when the health check succeeds, without a request', async () => {
     const { admit, start, engine, health } = createAdmission();
     start(500);
     start('unreachable');
@@ -129,13 +129,13 @@ describe('the breaker of the engine', () => {
     engine.stop();
   });
 
-  it('answers below 500: are no failures', () => {
+  it('responses below 500: are not failures', () => {
     const { start, engine } = createAdmission();
     for (const status of [404, 400, 409, 200]) start(status);
     expect(engine.state).toBe('closed');
   });
 
-  it('a start that ran out of time: takes from the limit; one that never left does not', () => {
+  it('a start that times out: lowers the limit; a start that was never sent does not', () => {
     const { start, limit } = createAdmission();
     start('unreachable');
     expect(limit.value).toBe(4);
@@ -155,7 +155,7 @@ describe('permits', () => {
     await queued;
   });
 
-  it('a task that was handed out: makes room, also when that was known before the start was', async () => {
+  it('a task that is handed out: frees its waiting permit, even if this precedes the report of the start', async () => {
     const { admission, admit, limiter } = createAdmission();
     const [first, second] = [await admit(), await admit()];
     await expect(admit()).rejects.toMatchObject({ code: 'overloaded' });
@@ -189,7 +189,7 @@ describe('permits', () => {
     expect(limiter.inUse('inFlight')).toBe(0);
   });
 
-  it('a start that is reported after the end: changes nothing, whatever becomes of its task', async () => {
+  it('a start that is reported after the request has ended: has no effect, whatever happens to its task', async () => {
     const { admission, admit, limiter } = createAdmission();
     const late = await admit();
     const early = await admit();
@@ -218,11 +218,11 @@ describe('permits', () => {
   });
 });
 
-describe('what is refused before its pipeline begins', () => {
+describe('load shedding, before a pipeline begins', () => {
   const claimOf = (backEnds: BackEnds, name = 'movies') =>
     ({ backEnd: backEnds.get(name), requestClass: 'read', client: 'one' }) as const;
 
-  it('a full queue: as in the pipeline, counted, and looked for until a second has passed without a refusal', async () => {
+  it('a full queue: rejects as the pipeline would, until a second has passed without a rejection', async () => {
     const { admission, backEnds, admit } = createAdmission();
     const refuse = () => admission.shed(claimOf(backEnds));
     expect(refuse).not.toThrow();
@@ -239,7 +239,7 @@ describe('what is refused before its pipeline begins', () => {
     expect(admission.isShedding).toBe(false);
   });
 
-  it('an open breaker: its own back end only', async () => {
+  it('an open breaker: rejects requests of its own back end only', async () => {
     const { admission, backEnds, finish } = createAdmission();
     await finish('back-end-timeout');
     await finish('back-end-timeout');

@@ -23,7 +23,7 @@ it('the same name is the same back end, and only one with an outcome is observed
   expect(changes).toEqual([['movies', 'open']]);
 });
 
-it('above a thousand, names that nobody uses are forgotten; used ones and failing ones stay', () => {
+it('above 1,000 names, unused ones are forgotten; those in use and failing ones stay', () => {
   const backEnds = registry();
   const [used, failing, idle] = ['used', 'failing', 'idle'].map((name) => backEnds.get(name));
   used!.inFlight.count = 1;

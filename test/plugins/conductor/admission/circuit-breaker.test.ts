@@ -20,14 +20,14 @@ function createBreaker(options = {}) {
 }
 
 describe('closed', () => {
-  it('fewer calls than the minimum: stays closed whatever they bring', () => {
+  it('fewer calls than the minimum: stays closed, whatever their outcome', () => {
     const { breaker, record } = createBreaker();
     record('failure', 3);
     expect(breaker.state).toBe('closed');
     expect(breaker.rejectsForMs).toBeUndefined();
   });
 
-  it('the share of failures reached: opens', () => {
+  it('the failure rate reaches the threshold: opens', () => {
     const { breaker, record, changes } = createBreaker();
     record('success', 2);
     record('failure', 1);
@@ -37,7 +37,7 @@ describe('closed', () => {
     expect(changes).toEqual(['open']);
   });
 
-  it('below the share: stays closed', () => {
+  it('the failure rate is below the threshold: stays closed', () => {
     const { breaker, record } = createBreaker();
     record('success', 60);
     record('failure', 40);
@@ -54,7 +54,7 @@ describe('closed', () => {
     expect(breaker.state).toBe('open');
   });
 
-  it('a short outage is over: a success opens nothing, though the successes before the outage leave the window', () => {
+  it('a success after a short outage: does not open it, although earlier successes leave the window', () => {
     const { breaker, record, pass } = createBreaker();
     record('success', 100);
     pass(5_000);
@@ -66,7 +66,7 @@ describe('closed', () => {
     expect(breaker.state).toBe('open');
   });
 
-  it('the window over: it is blank again', () => {
+  it('the window has passed: is pristine again', () => {
     const { breaker, record, pass } = createBreaker();
     expect(breaker.isPristine).toBe(true);
     record('success');
@@ -77,7 +77,7 @@ describe('closed', () => {
 });
 
 describe('open', () => {
-  it('refuses for the rest of its time, then lets one probe through and nobody besides', () => {
+  it('rejects until its time is over, then lets one probe through and no other request', () => {
     const { breaker, record, pass } = createBreaker();
     record('failure', 4);
     expect(breaker.rejectsForMs).toBe(2_000);
@@ -90,7 +90,7 @@ describe('open', () => {
     expect(breaker.rejectsForMs).toBeGreaterThan(0);
   });
 
-  it('told to wait for its owner: does not half-open by itself', () => {
+  it('configured not to half-open automatically: stays open until halfOpen is called', () => {
     const { breaker, record, pass } = createBreaker({ halfOpensAutomatically: false });
     record('failure', 4);
     pass(60_000);
@@ -110,7 +110,7 @@ describe('half-open', () => {
     return given;
   }
 
-  it('the probe succeeds: closed, with nothing remembered', () => {
+  it('the probe succeeds: closed, and earlier failures are forgotten', () => {
     const { breaker, record, changes } = halfOpen();
     breaker.enter();
     record('success');
@@ -119,7 +119,7 @@ describe('half-open', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  it('the probe fails: open for its whole time again', () => {
+  it('the probe fails: open for the full time again', () => {
     const { breaker, record } = halfOpen();
     breaker.enter();
     record('failure');
@@ -127,7 +127,7 @@ describe('half-open', () => {
     expect(breaker.rejectsForMs).toBe(2_000);
   });
 
-  it('the probe leaves without an outcome: the next one may probe', () => {
+  it('the probe ends without an outcome: the next request may probe', () => {
     const { breaker } = halfOpen();
     const leave = breaker.enter();
     leave();
@@ -135,7 +135,7 @@ describe('half-open', () => {
     expect(breaker.rejectsForMs).toBeUndefined();
   });
 
-  it('outcomes of calls from before it opened: say nothing', () => {
+  it('outcomes of calls from before it opened: do not count', () => {
     const { breaker, now, pass, record } = createBreaker();
     const begunAt = now();
     pass(1);
@@ -148,7 +148,7 @@ describe('half-open', () => {
     expect(breaker.state).toBe('half-open');
   });
 
-  it('a probe of an earlier time leaves late: the probe of now stays the only one', () => {
+  it('a probe of an earlier half-open period ends late: the current probe stays the only one', () => {
     const { breaker, record, pass } = halfOpen();
     const leave = breaker.enter();
     record('failure');

@@ -249,7 +249,7 @@ describe('a client with many requests', () => {
     await vi.waitFor(() => expect(order).toEqual(['modest']));
   });
 
-  it('queues four times as many requests as are free: alone four fifths, beside another client four ninths', () => {
+  it('may queue four requests per free place: alone 4/5 of the queue, beside an equal client 4/9 each', () => {
     const { limiter, fill, queue } = createQueue(45);
     const bulkhead = createBulkhead();
     fill(of(bulkhead, 'greedy'), 1);
@@ -266,7 +266,7 @@ describe('a client with many requests', () => {
     expect([shared.queued.of('read one'), shared.queued.of('read other')]).toEqual([20, 20]);
   });
 
-  it('leaves room in the part of its back end, and in the rest of the queue', () => {
+  it('leaves room in the queue share of its back end, and in the rest of the queue', () => {
     const { fill, limiter, queue } = createQueue(20, 50);
     const [one, other] = [createBulkhead(), createBulkhead()];
     fill(of(one, 'greedy'), 1);
@@ -277,7 +277,7 @@ describe('a client with many requests', () => {
     }
   });
 
-  it('serves its reads in turn with its writes', async () => {
+  it('gets permits for its reads and its writes in turn', async () => {
     const { limiter, claim, fill, release } = createLimiter({ limit: 2 });
     const bulkhead = createBulkhead();
     const [permit] = fill(claim(bulkhead, 'write'), 2);

@@ -24,7 +24,7 @@ function openBreaker({ healthy }: { healthy: boolean }) {
   return { breaker, health, fail };
 }
 
-it('an engine whose health answers: a probe after the whole time, not sooner', async () => {
+it('an engine whose health check succeeds: half-open after the full time, not sooner', async () => {
   const { breaker, health } = openBreaker({ healthy: true });
   await vi.advanceTimersByTimeAsync(openMs - 1);
   expect([breaker.state, health.asked]).toEqual(['open', 0]);
@@ -32,7 +32,7 @@ it('an engine whose health answers: a probe after the whole time, not sooner', a
   expect([breaker.state, health.asked]).toEqual(['half-open', 1]);
 });
 
-it('an engine that comes back after a long time: noticed within half a second', async () => {
+it('an engine that comes back after a long time: detected within half a second', async () => {
   const { breaker, health } = openBreaker({ healthy: false });
   await vi.advanceTimersByTimeAsync(60_100);
   expect(breaker.state).toBe('open');
@@ -41,7 +41,7 @@ it('an engine that comes back after a long time: noticed within half a second', 
   expect(breaker.state).toBe('half-open');
 });
 
-it('a probe that fails on an engine whose health answers: the next after the whole time again', async () => {
+it('a probe that fails although the health check succeeds: half-open after the full time again', async () => {
   const { breaker, fail } = openBreaker({ healthy: true });
   await vi.advanceTimersByTimeAsync(openMs);
   fail();
@@ -51,7 +51,7 @@ it('a probe that fails on an engine whose health answers: the next after the who
   expect(breaker.state).toBe('half-open');
 });
 
-it('stopped: asks no more', async () => {
+it('stopped: makes no further health checks', async () => {
   const { breaker, health } = openBreaker({ healthy: false });
   breaker.stop();
   await vi.advanceTimersByTimeAsync(60_000);

@@ -85,13 +85,13 @@ const resumes = (calls: readonly string[]) => calls.filter((call) => call === 'r
 const problem = (code: string) => expect.objectContaining({ code, extensions: { links: linksOf('e-1') } });
 
 describe('cancellation', () => {
-  it('pauses, looks, terminates, and wakes who waits', async () => {
+  it('pauses, reads, terminates, and wakes waiting clients', async () => {
     const { calls, cancel } = setUp([running, running, gone]);
     expect(await cancel()).toBe(gone);
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'changed e-1']);
   });
 
-  it('returns what was cancelled before, without a call', async () => {
+  it('returns an execution that was cancelled before, without a call to the engine', async () => {
     const { calls, cancel } = setUp([null]);
     expect(await cancel(gone)).toBe(gone);
     expect(calls).toEqual([]);
@@ -101,19 +101,19 @@ describe('cancellation', () => {
     ['ended when it is asked for', execution('COMPLETED'), [running]],
     ['ended since it was looked up', running, [execution('FAILED')]],
     ['terminated by somebody else', running, [execution('TERMINATED', { reason: 'by hand' })]],
-  ])('refuses one that has %s: execution-ended', async (_title, given, looks) => {
+  ])('refuses an execution that has %s: execution-ended', async (_title, given, looks) => {
     const { calls, cancel } = setUp(looks);
     await expect(cancel(given)).rejects.toEqual(problem('execution-ended'));
     expect(calls).toEqual([]);
   });
 
-  it('refuses one that a worker has: execution-under-way', async () => {
+  it('refuses an execution whose task a worker has: execution-under-way', async () => {
     const { calls, cancel } = setUp([execution('RUNNING', { polls: 1 })]);
     await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
     expect(calls).toEqual([]);
   });
 
-  it('goes on with one that a worker has taken before the pause', async () => {
+  it('resumes an execution whose task a worker took before the pause: execution-under-way', async () => {
     const { calls, cancel } = setUp([running, execution('PAUSED', { polls: 1 })]);
     await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
     expect(calls).toEqual(['pause', 'resume']);
@@ -122,19 +122,19 @@ describe('cancellation', () => {
   it.each([
     ['cannot be paused', [running, execution('COMPLETED')], { pauses: false }, ['pause']],
     ['ends while it is being paused', [running, execution('COMPLETED')], {}, ['pause', 'resume']],
-  ])('refuses one that %s: execution-ended', async (_title, looks, options, expected) => {
+  ])('refuses an execution that %s: execution-ended', async (_title, looks, options, expected) => {
     const { calls, cancel } = setUp(looks, options);
     await expect(cancel()).rejects.toEqual(problem('execution-ended'));
     expect(calls).toEqual(expected);
   });
 
-  it('resumes one that the engine does not terminate, and says why', async () => {
+  it('resumes an execution that the engine does not terminate, and throws the error', async () => {
     const { calls, cancel } = setUp([running], { terminates: refusal(404) });
     await expect(cancel()).rejects.toThrow('404');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'resume']);
   });
 
-  it('resumes it once the engine responds again', async () => {
+  it('resumes the execution once the engine responds again', async () => {
     const faults: EngineFaults = { terminates: refusal(404), failures: 2 };
     const { calls, reads, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('404');
@@ -143,14 +143,14 @@ describe('cancellation', () => {
     await pollUntil('it to be resumed', () => resumes(calls) === 3);
   });
 
-  it('resumes it again when the engine fails to, and it is still paused', async () => {
+  it('retries the resume when the engine fails and the execution is still paused', async () => {
     const faults = { terminates: refusal(404), failures: 2, failure: refusal(500), state: 'PAUSED' } as const;
     const { calls, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('404');
     await pollUntil('it to be resumed', () => resumes(calls) === 3);
   });
 
-  it('does not resume it again when it is not paused, which the engine refuses with a 500', async () => {
+  it('does not retry the resume of an execution that is not paused, which the engine refuses with a 500', async () => {
     const faults = { terminates: refusal(404), failures: 9, failure: refusal(500), state: 'RUNNING' } as const;
     const { calls, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('404');
@@ -159,7 +159,7 @@ describe('cancellation', () => {
     expect(resumes(calls)).toBe(1);
   });
 
-  it('resumes one that the engine pauses after the response to the pause was lost', async () => {
+  it('resumes an execution that the engine pauses after the response to the pause was lost', async () => {
     const pauses = new EngineError('interrupted', 'lost');
     const states: WorkflowStatus[] = ['RUNNING', 'RUNNING'];
     const { calls, reads, cancel } = setUp([running], { pauses, states, state: 'PAUSED', settledMs: 1_000 });
@@ -168,14 +168,14 @@ describe('cancellation', () => {
     expect(reads()).toBeGreaterThan(2);
   });
 
-  it('does not resume one that the engine may still terminate, until that has had its time', async () => {
+  it('resumes an execution that the engine may still terminate only after the time for that has passed', async () => {
     const { calls, cancel } = setUp([running], { terminates: refusal(500), state: 'PAUSED', settledMs: 100 });
     await expect(cancel()).rejects.toThrow('500');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`]);
     await pollUntil('it to be resumed', () => resumes(calls) === 1);
   });
 
-  it('resumes one whose cancellation fails while the router stops', async () => {
+  it('resumes an execution whose cancellation fails while the router stops', async () => {
     const pausing = Promise.withResolvers<void>();
     const { calls, cancel } = setUp([running], { pausing: pausing.promise, pauses: refusal(500), state: 'PAUSED' });
     const cancelling = cancel();
@@ -187,14 +187,14 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  it('resumes one that may have been paused before the router has stopped', async () => {
+  it('resumes an execution that may have been paused before the router has stopped', async () => {
     const { calls, cancel } = setUp([running], { pauses: refusal(500), state: 'PAUSED' });
     await expect(cancel()).rejects.toThrow('500');
     await stop();
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  it('does not resume one that a second request cancels, whatever became of the first pause', async () => {
+  it('does not resume an execution that a second request cancels, whatever the result of the first pause', async () => {
     const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED' };
     const { calls, cancel } = setUp([running, running, running, gone], faults);
     await expect(cancel()).rejects.toThrow('500');
@@ -204,7 +204,7 @@ describe('cancellation', () => {
     expect(resumes(calls)).toBe(0);
   });
 
-  it('does not resume one that a second request cancels while it is looked at', async () => {
+  it('does not resume an execution that a second request cancels while its state is read', async () => {
     const looking = Promise.withResolvers<void>();
     const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED', looking: looking.promise };
     const { calls, reads, cancel } = setUp([running, running, running, gone], faults);
@@ -218,7 +218,7 @@ describe('cancellation', () => {
     expect(resumes(calls)).toBe(0);
   });
 
-  it('resumes one that the first request may have paused and the second cannot cancel', async () => {
+  it('resumes an execution that the first request may have paused and the second cannot cancel', async () => {
     const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED' };
     const { calls, cancel } = setUp([running, execution('PAUSED', { polls: 1 })], faults);
     await expect(cancel()).rejects.toThrow('500');
@@ -227,7 +227,7 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  it('resumes once one whose pause has failed for two requests', async () => {
+  it('resumes an execution once when its pause has failed for two requests', async () => {
     const { calls, cancel } = setUp([running], { pauses: refusal(500), state: 'PAUSED' });
     await expect(cancel()).rejects.toThrow('500');
     await expect(cancel()).rejects.toThrow('500');
@@ -235,7 +235,7 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'pause', 'resume']);
   });
 
-  it('cancels once for requests at the same time', async () => {
+  it('cancels once for concurrent requests', async () => {
     const { calls, cancel } = setUp([running, running, gone]);
     expect(await Promise.all([cancel(), cancel()])).toEqual([gone, gone]);
     expect(calls.filter((call) => call === 'pause')).toHaveLength(1);
@@ -244,14 +244,14 @@ describe('cancellation', () => {
   it.each([
     ['was not sent', new EngineError('unreachable', 'lost')],
     ['was refused', refusal(404)],
-  ])('does not resume one whose pause %s', async (_title, pauses) => {
+  ])('does not resume an execution whose pause %s', async (_title, pauses) => {
     const { calls, reads, cancel } = setUp([running], { pauses, state: 'PAUSED' });
     await expect(cancel()).rejects.toBe(pauses);
     await stop();
     expect([calls, reads()]).toEqual([['pause'], 0]);
   });
 
-  it('is not believed when the execution runs on afterwards', async () => {
+  it('fails when the execution still runs after the termination', async () => {
     const { cancel } = setUp([running, running, null]);
     await expect(cancel()).rejects.toThrow('the engine did not cancel the execution');
   });

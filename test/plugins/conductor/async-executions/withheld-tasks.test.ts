@@ -41,26 +41,26 @@ function setUp(
   return { withheld, looks, returned, requeued, poll: () => withheld.poll('intake', { count: 1 }) };
 }
 
-describe('WithheldTasks', () => {
+describe('a polled task', () => {
   it('of a running execution: handed out', async () => {
     const one = task('a');
     expect(await setUp([one], ['RUNNING']).poll()).toEqual([one]);
   });
 
-  it('of one whose client waits here, and of what clients do not start: handed out without a look', async () => {
+  it('whose client waits here, or whose workflow no client starts: handed out without a status query', async () => {
     const tasks = [task('a'), task('b', 'mdmWF')];
     const { poll, looks } = setUp(tasks, ['TERMINATED'], { waitedFor: ['a'] });
     expect(await poll()).toEqual(tasks);
     expect(looks).toEqual([]);
   });
 
-  it('of one that was cancelled: never handed out', async () => {
+  it('of a cancelled execution: never handed out', async () => {
     const { poll, looks, returned } = setUp([task('a')], ['TERMINATED']);
     expect(await poll()).toEqual([]);
     expect([looks.length, returned]).toEqual([1, []]);
   });
 
-  it('of a paused one that goes on: handed out then', async () => {
+  it('of a paused execution that is resumed: handed out then', async () => {
     const one = task('a');
     const { poll, returned } = setUp([one], ['PAUSED', new Error('no response'), 'PAUSED', 'RUNNING']);
     expect(await poll()).toEqual([]);
@@ -68,14 +68,14 @@ describe('WithheldTasks', () => {
     expect(returned).toEqual([one]);
   });
 
-  it('of a paused one that is cancelled: never', async () => {
+  it('of a paused execution that is cancelled: never handed out', async () => {
     const { poll, looks, returned } = setUp([task('a')], ['PAUSED', 'PAUSED', 'TERMINATED']);
     expect(await poll()).toEqual([]);
     await pollUntil('its end to be seen', () => looks.length === 3);
     expect(returned).toEqual([]);
   });
 
-  it('the others of the same poll do not wait for it; a router that stops returns it to the engine', async () => {
+  it('that is withheld: does not delay others of its poll; returned to the engine when the router stops', async () => {
     const [paused, running] = [task('a'), task('b')];
     const { poll, withheld, requeued, returned } = setUp([paused, running], ['PAUSED', 'RUNNING', 'PAUSED']);
     expect(await poll()).toEqual([running]);
@@ -87,14 +87,14 @@ describe('WithheldTasks', () => {
     ['stays paused', ['PAUSED'], 0],
     ['has a state that cannot be read', [new Error('no response')], 0],
     ['stays paused, while the engine does not take the task at first', ['PAUSED'], 2],
-  ] as const)('of one that %s: returned to the engine, whose next poll takes it', async (_title, answers, refusals) => {
+  ] as const)('of an execution that %s: returned to the engine for later', async (_title, answers, refusals) => {
     const { poll, requeued, returned } = setUp([task('a')], [...answers], { refusals, maxWithheldMs: 10 });
     expect(await poll()).toEqual([]);
     await pollUntil('the task', () => requeued.length > refusals);
     expect([requeued.length, returned]).toEqual([refusals + 1, []]);
   });
 
-  it('polled by a fetch that ends after the stop: returned to the engine', async () => {
+  it('of a fetch that ends after the stop: returned to the engine', async () => {
     const { poll, withheld, requeued } = setUp([task('a')], ['PAUSED']);
     await withheld.stop();
     expect(await poll()).toEqual([]);

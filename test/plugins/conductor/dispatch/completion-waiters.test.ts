@@ -31,7 +31,7 @@ function engineThatSays(...answers: (ExecutionStatus | Error)[]) {
 }
 
 describe('a wait', () => {
-  it('ends with the status the update brought, without a read', async () => {
+  it('ends with the status from the update, without a read', async () => {
     const engine = engineThatSays(running);
     const waits = new CompletionWaiters(engine, log);
     const waiting = waits.waitFor('x', 5_000, here);
@@ -41,7 +41,7 @@ describe('a wait', () => {
     expect(waits.size).toBe(0);
   });
 
-  it('woken without a status reads it once', async () => {
+  it('that is woken without a status reads it once', async () => {
     const engine = engineThatSays(completed);
     const waits = new CompletionWaiters(engine, log);
     const waiting = waits.waitFor('x', 5_000, here);
@@ -58,7 +58,7 @@ describe('a wait', () => {
     expect(await waiting).toEqual(completed);
   });
 
-  it('begins after the update that ends it: the update overtook the response to the start', async () => {
+  it('ends at once when the update arrived before it, ahead of the response to the start', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const waits = new CompletionWaiters(engineThatSays(completed), log);
     waits.wake('x', completed);
@@ -67,14 +67,14 @@ describe('a wait', () => {
     expect(await Promise.race([waiting, turn('waits for a timer')])).toEqual(completed);
   });
 
-  it('ends by fallback reads when no update passes here, also while the engine fails', async () => {
+  it('ends by fallback reads when no update arrives at this router, even if the engine fails at times', async () => {
     const engine = engineThatSays(new Error('away'), running, completed);
     const waits = new CompletionWaiters(engine, log);
     expect(await waits.waitFor('x', 5_000, here)).toEqual(completed);
     expect(engine.reads).toBe(3);
   });
 
-  it('ends with null when its client goes, and leaves nothing', async () => {
+  it('ends with null when its client disconnects, and leaves nothing behind', async () => {
     const waits = new CompletionWaiters(engineThatSays(running), log);
     const client = new AbortController();
     const waiting = waits.waitFor('x', 5_000, client.signal);
@@ -83,19 +83,19 @@ describe('a wait', () => {
     expect(waits.size).toBe(0);
   });
 
-  it('ends with null when its budget is spent and leaves nothing', async () => {
+  it('ends with null at its deadline, and leaves nothing behind', async () => {
     const waits = new CompletionWaiters(engineThatSays(running), log);
     expect(await waits.waitFor('x', 30, here)).toBeNull();
     expect(waits.size).toBe(0);
   });
 
-  it('ends with null at once when its signal has fired already', async () => {
+  it('ends with null at once when its signal is already aborted', async () => {
     const waits = new CompletionWaiters(engineThatSays(running), log);
     expect(await waits.waitFor('x', 5_000, AbortSignal.abort())).toBeNull();
   });
 });
 
-describe('the signal that lives as long as the router', () => {
+describe('the drain signal, which exists as long as the router', () => {
   /**
    * Returns the number of dependents that `AbortSignal.any` has left on a signal, which Node keeps until they are
    * collected, if ever.
@@ -122,7 +122,7 @@ describe('the signal that lives as long as the router', () => {
   };
   const wait = () => waitForEnd(execution, options, parts);
 
-  it('gets no listener and no dependent that outlives its wait', async () => {
+  it('keeps no listener and no dependent after a wait has ended', async () => {
     const several = Array.from({ length: 100 }, wait);
     expect(getEventListeners(draining.signal, 'abort')).toHaveLength(100);
     parts.waiters.wake('x', completed);
@@ -133,7 +133,7 @@ describe('the signal that lives as long as the router', () => {
     }
   });
 
-  it('ends the wait of a client that can ask again', async () => {
+  it('ends the wait of a client that can retrieve the result later', async () => {
     const waiting = wait();
     draining.abort();
     expect(await waiting).toBe('later');
@@ -154,7 +154,7 @@ describe('several waits for one execution', () => {
     expect(waits.size).toBe(0);
   });
 
-  it('one whose budget is spent leaves the others waiting, and reading', async () => {
+  it('one that reaches its deadline leaves the others waiting and reading', async () => {
     const waits = new CompletionWaiters(engineThatSays(running, completed), log);
     const patient = waits.waitFor('x', 5_000, here);
     expect(await waits.waitFor('x', 1, here)).toBeNull();
@@ -162,7 +162,7 @@ describe('several waits for one execution', () => {
     expect(await patient).toEqual(completed);
   });
 
-  it('one that begins while the others are being told begins anew', async () => {
+  it('one that begins after the update gets the status as well', async () => {
     const waits = new CompletionWaiters(engineThatSays(completed), log);
     const first = waits.waitFor('x', 5_000, here);
     waits.wake('x', completed);

@@ -1,4 +1,4 @@
-// Tests of routers that give each other tasks: each task reaches one worker, wherever polls are held, and a router that
+// Tests of routers that pass each other tasks: each task reaches one worker, wherever polls are held, and a router that
 // stops returns its tasks.
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -71,8 +71,8 @@ const poll = async (queues: TaskQueues, { count = 1, timeoutMs = 2_000 } = {}) =
 };
 const idOf = (n: number) => taskOf(n).taskId;
 
-describe('a task whose router no worker polls', () => {
-  it('goes to a router that holds a poll, whose router counts it as handed out', async () => {
+describe('a task on a router that no worker polls', () => {
+  it('goes to a router that holds a poll, and its own router counts it as handed out', async () => {
     const [here, there] = [routers.add(), routers.add()];
     const waiting = poll(there.queues);
     await pollUntil('the other to say that it is polled', () => here.dispatch.isPossible(queue));
@@ -81,7 +81,7 @@ describe('a task whose router no worker polls', () => {
     expect(routers.handedOut.map(({ taskId }) => taskId)).toEqual([idOf(1)]);
   });
 
-  it('goes to a poll that begins later, and at any router', async () => {
+  it('goes to a poll that begins later, at any router', async () => {
     const [here, there] = [routers.add(), routers.add()];
     here.dispatch.dispatch(queue, taskOf(1));
     here.dispatch.dispatch(queue, taskOf(2));
@@ -104,7 +104,7 @@ describe('a task whose router no worker polls', () => {
     expect(away.dispatch.isPossible(queue)).toBe(false);
   });
 
-  it('that was cancelled goes to nobody', async () => {
+  it('that was cancelled goes to no worker', async () => {
     const [here, there] = [routers.add(), routers.add()];
     here.dispatch.dispatch(queue, taskOf(1));
     here.dispatch.cancel(queue, idOf(1));
@@ -112,7 +112,7 @@ describe('a task whose router no worker polls', () => {
   });
 });
 
-it('goes to a poll although a router that has gone offered first', async () => {
+it('a task goes to a poll although a router that has stopped made an earlier offer', async () => {
   const [here, there] = [routers.add(), routers.add()];
   const waiting = poll(there.queues);
   there.dispatch.receive({ offered: queue }, 'gone');
@@ -122,7 +122,7 @@ it('goes to a poll although a router that has gone offered first', async () => {
   expect(await waiting).toEqual([idOf(1)]);
 });
 
-it('a task given to a router that stops comes back', async () => {
+it('a task passed to a router that stops is returned', async () => {
   const [here, there] = [routers.add(), routers.add()];
   there.dispatch.receive({ given: [taskOf(1)], of: queue }, '0');
   there.dispatch.stop();

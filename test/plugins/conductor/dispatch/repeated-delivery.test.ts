@@ -1,4 +1,4 @@
-// Tests of telling a second delivery of a task from a task that was returned.
+// Tests of distinguishing a second delivery of a task from the delivery of a returned task.
 
 import { expect, it } from 'vitest';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';

@@ -30,7 +30,7 @@ async function isIn(held: Promise<unknown>): Promise<boolean> {
 }
 
 describe('ResultBudget', () => {
-  it('lets in as many bytes as there are, and the next when one is done', async () => {
+  it('admits results up to its size in bytes, and the next one when a result is released', async () => {
     const budget = budgetFor(2);
     const [one] = [await budget.hold(large, never), await budget.hold(large, never)];
     const third = budget.hold(large, never);
@@ -41,14 +41,14 @@ describe('ResultBudget', () => {
     expect([budget.held, budget.waiting]).toEqual([2 * large, 0]);
   });
 
-  it('keeps no small result waiting', async () => {
+  it('admits small results at once', async () => {
     const budget = budgetFor(1);
     await budget.hold(large, never);
     expect(await isIn(budget.hold(smallResultBytes, never))).toBe(true);
     expect(budget.held).toBe(large);
   });
 
-  it('reads one that is larger than everything by itself', async () => {
+  it('admits a result that is larger than the whole budget when no other is held', async () => {
     const budget = budgetFor(2);
     const first = await budget.hold(large, never);
     const giant = budget.hold(10 * large, never);
@@ -58,7 +58,7 @@ describe('ResultBudget', () => {
     expect(await isIn(budget.hold(large, never))).toBe(false);
   });
 
-  it('does not let lesser ones overtake', async () => {
+  it('does not let smaller results overtake', async () => {
     const budget = budgetFor(3);
     await budget.hold(large, never);
     const first = await budget.hold(large, never);
@@ -70,7 +70,7 @@ describe('ResultBudget', () => {
     expect(await isIn(lesser)).toBe(false);
   });
 
-  it('one client has half of it, and what it waits for keeps nobody else waiting', async () => {
+  it('limits one client to half of the budget, and its waiting results do not delay other clients', async () => {
     const budget = budgetFor(4);
     const own = [await budget.hold(large, never, 'slow'), await budget.hold(large, never, 'slow')];
     const third = budget.hold(large, never, 'slow');
@@ -81,7 +81,7 @@ describe('ResultBudget', () => {
     expect(await isIn(third)).toBe(true);
   });
 
-  it('one client alone may have one that is larger than half', async () => {
+  it('lets a client hold one result that is larger than half when no other client waits', async () => {
     const budget = budgetFor(2);
     const whole = await budget.hold(2 * large, never, 'one');
     const next = budget.hold(large, never, 'one');
@@ -90,7 +90,7 @@ describe('ResultBudget', () => {
     expect(await isIn(next)).toBe(true);
   });
 
-  it('forgets a worker that has gone, and lets in who stood behind it', async () => {
+  it('removes the waiting result of a worker that disconnects, and admits the next one', async () => {
     const budget = budgetFor(2);
     const first = await budget.hold(large, never);
     const gone = new AbortController();
@@ -103,14 +103,14 @@ describe('ResultBudget', () => {
     expect([budget.held, budget.waiting]).toEqual([large, 0]);
   });
 
-  it('takes nobody who has gone before', async () => {
+  it('rejects the result of a worker that has already disconnected', async () => {
     const budget = budgetFor(1);
     await budget.hold(large, never);
     await expect(budget.hold(large, AbortSignal.abort())).rejects.toMatchObject({ code: 'malformed-request' });
     expect(budget.waiting).toBe(0);
   });
 
-  it('refuses with 503 and a time to come back when it takes too long', async () => {
+  it('rejects with 503 and Retry-After when the wait is too long', async () => {
     vi.useFakeTimers();
     try {
       const budget = budgetFor(1, 10_000);
@@ -127,7 +127,7 @@ describe('ResultBudget', () => {
     }
   });
 
-  it('has 1/32 of the heap unless told otherwise', async () => {
+  it('is 1/32 of the heap by default', async () => {
     const budget = new ResultBudget({ maxWaitMs: 1_000 });
     await budget.hold({ bytes: getHeapStatistics().heap_size_limit, client: 'one', gone: never });
     expect(budget.held).toBe(Math.floor(getHeapStatistics().heap_size_limit / 32));

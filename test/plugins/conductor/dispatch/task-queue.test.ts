@@ -82,7 +82,7 @@ afterEach(async () => {
 });
 
 describe('a held poll', () => {
-  it('is answered by an announced task without waiting for the idle look', async () => {
+  it('returns an announced task without waiting for the idle fetch', async () => {
     vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -94,7 +94,7 @@ describe('a held poll', () => {
     expect(await withoutTime(waiting)).toEqual(['a']);
   });
 
-  it('finds a task nobody announced by the idle look', async () => {
+  it('finds an unannounced task with the idle fetch', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     const waiting = poll(queue);
@@ -103,7 +103,7 @@ describe('a held poll', () => {
     expect(await waiting).toEqual(['a']);
   });
 
-  it('shorter than the pause between looks finds a task nobody announced all the same', async () => {
+  it('that is shorter than the pause between fetches still finds an unannounced task', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     await poll(queue, { timeoutMs: 20 });
@@ -113,13 +113,13 @@ describe('a held poll', () => {
     );
   });
 
-  it('ends empty when its time is over', async () => {
+  it('ends empty at its timeout', async () => {
     const queue = createQueue(new HeldEngine());
     expect(await poll(queue, { timeoutMs: 20 })).toEqual([]);
     expect(queue.heldPolls).toBe(0);
   });
 
-  it('ends empty when its worker goes away', async () => {
+  it('ends empty when its worker disconnects', async () => {
     const queue = createQueue(new HeldEngine());
     const worker = new AbortController();
     const waiting = poll(queue, { signal: worker.signal });
@@ -161,7 +161,7 @@ describe('a poll in several queues', () => {
       { workerId, timeoutMs: 5_000, signal: new AbortController().signal },
     ).then((tasks) => tasks.map(({ taskId }) => taskId));
 
-  it('is answered by one of them, and leaves the others', async () => {
+  it('gets a task of one queue, and leaves the other queues', async () => {
     const [first, second] = [new HeldEngine(), new HeldEngine()];
     const queues = [createQueue(first), createQueue(second)];
     const waiting = hold(queues, [1, 1]);
@@ -172,7 +172,7 @@ describe('a poll in several queues', () => {
     expect(queues.map(({ heldPolls }) => heldPolls)).toEqual([0, 0]);
   });
 
-  it('takes what is ready in all of them, as many as it wants of each', async () => {
+  it('takes the ready tasks of all queues, up to its count for each', async () => {
     const queues = [createQueue(new HeldEngine()), createQueue(new HeldEngine())];
     const task = (n: number) => ({ ...taskOf(`00000000-0000-4000-8000-00000000000${n}.t`) });
     for (const n of [1, 2]) queues[0]?.dispatchDirectly(task(n));
@@ -181,7 +181,7 @@ describe('a poll in several queues', () => {
     expect(await hold(queues, [1, 1])).toHaveLength(1);
   });
 
-  it('tasks that become ready together leave in one response to each worker', async () => {
+  it('gets tasks that become ready together in one response per worker', async () => {
     const queue = createQueue(new HeldEngine());
     const polls = ['w', 'w', 'x'].map((workerId) => hold([queue], [4], workerId));
     await pollUntil('all held', () => queue.heldPolls === 3);
@@ -192,8 +192,8 @@ describe('a poll in several queues', () => {
   });
 });
 
-describe('looks', () => {
-  it('are one at a time however many workers wait', async () => {
+describe('fetches from the engine', () => {
+  it('run one at a time, however many workers wait', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     engine.hold();
@@ -206,7 +206,7 @@ describe('looks', () => {
     expect(engine.looks.length).toBeLessThanOrEqual(4);
   });
 
-  it('that race a push are repeated: a task pushed while a look is under way is found at once', async () => {
+  it('are repeated after a push: a task that is pushed during a fetch is found at once', async () => {
     vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -219,7 +219,7 @@ describe('looks', () => {
     expect(await withoutTime(waiting)).toEqual(['late']);
   });
 
-  it('go on after the engine has been away', async () => {
+  it('continue after the engine has been unavailable', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     engine.failing = true;
@@ -232,7 +232,7 @@ describe('looks', () => {
     expect(queue.failing).toBe(false);
   });
 
-  it('ask for as many tasks as all waiting polls take together', async () => {
+  it('request as many tasks as all waiting polls take together', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     const waiting = [poll(queue, { count: 2 }), poll(queue, { count: 3 })];
@@ -262,7 +262,7 @@ describe('tasks', () => {
     expect(answered).toEqual([0, 1, 2, 3]);
   });
 
-  it('fetched for a worker that has gone meanwhile go to the next one', async () => {
+  it('fetched for a worker that has since disconnected go to the next worker', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     engine.push('a');
@@ -276,7 +276,7 @@ describe('tasks', () => {
     expect(await poll(queue)).toEqual(['a']);
   });
 
-  it('go back to the engine when nobody comes for them', async () => {
+  it('are returned to the engine when no worker polls for them', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     queue.giveBack([
@@ -286,7 +286,7 @@ describe('tasks', () => {
     expect(await poll(queue)).toEqual(['a']);
   });
 
-  it('go back to the engine when the router was suspended after it had fetched them', async () => {
+  it('are returned to the engine when the router was suspended during their fetch', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -302,7 +302,7 @@ describe('tasks', () => {
     expect(engine.looks.length).toBeGreaterThan(1);
   });
 
-  it('in hand go back to the engine when the router stops', async () => {
+  it('that the router holds are returned to the engine when the router stops', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     queue.giveBack([
@@ -312,7 +312,7 @@ describe('tasks', () => {
     expect(engine.requeued).toEqual(['a']);
   });
 
-  it('are neither lost nor doubled while many workers come and go at random', async () => {
+  it('are neither lost nor duplicated while many workers connect and disconnect at random', async () => {
     const random = randomOfRun();
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -357,7 +357,7 @@ describe('a task that is dispatched directly', () => {
     expect(await poll(createQueue(engine))).toEqual(['own-1']);
   });
 
-  it('several whose routers have stopped: the old ones, and one that may be with a worker', async () => {
+  it('several whose routers have stopped: polls get the old ones and one that a worker may have', async () => {
     const engine = new HeldEngine();
     const age = (n: number, ms: number) => ({ ...task(n), taskId: `own-${n}`, scheduledTime: 0, startTime: ms });
     engine.orphans.push(age(1, 600_000), age(2, 300_000), age(3, 10), age(4, 10));
@@ -367,7 +367,7 @@ describe('a task that is dispatched directly', () => {
     expect(engine.orphans).toHaveLength(1);
   });
 
-  it('answers a held poll without a look', async () => {
+  it('goes to a held poll without a fetch', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
     const waiting = poll(tasks);
@@ -383,14 +383,14 @@ describe('a task that is dispatched directly', () => {
     expect(await poll(tasks)).toEqual([task(1).taskId]);
   });
 
-  it('several go to one poll that takes them', async () => {
+  it('several go to one poll, up to its count', async () => {
     const tasks = createQueue(new HeldEngine());
     for (const n of [1, 2, 3]) tasks.dispatchDirectly(task(n));
     expect(await poll(tasks, { count: 2 })).toHaveLength(2);
     expect(await poll(tasks, { count: 2 })).toHaveLength(1);
   });
 
-  it('that was cancelled is given to nobody', async () => {
+  it('that was cancelled goes to no worker', async () => {
     const tasks = createQueue(new HeldEngine());
     tasks.dispatchDirectly(task(1));
     tasks.cancelDispatch(task(1).taskId);
@@ -407,7 +407,7 @@ describe('a task that is dispatched directly', () => {
     expect(tasks.takeDispatched(2)).toEqual([]);
   });
 
-  it('that comes back goes to the next worker, never to the engine', async () => {
+  it('that is given back goes to the next worker, never to the engine', async () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
     tasks.dispatchDirectly(task(1));

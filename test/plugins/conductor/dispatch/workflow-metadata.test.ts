@@ -48,12 +48,12 @@ describe('one SIMPLE task', () => {
     expect(workflowMetadataOf(definition).first?.inputOf).toBeUndefined();
   });
 
-  it('gets the parts of the input that it names', () => {
+  it('gets the members of the input that it references', () => {
     expect(first?.inputOf?.({ inbound: { path: '/x' }, other: 1 })).toEqual({ inbound: { path: '/x' } });
     expect(taskTypes).toEqual(['work']);
   });
 
-  it('what is not there is null, as the engine has it', () => {
+  it('gets null for a missing member, as in the engine', () => {
     expect(first?.inputOf?.({})).toEqual({ inbound: null });
     expect(first?.last?.outputOf({})).toEqual({ outbound: null });
     expect(metadata([{ ...work, inputParameters: { x: '${workflow.input.toString}' } }]).first?.inputOf?.({})).toEqual({
@@ -61,7 +61,7 @@ describe('one SIMPLE task', () => {
     });
   });
 
-  it('is the last: its output is the workflow’s', () => {
+  it('that is the last: its output is the workflow’s', () => {
     expect(first?.last?.outputOf({ outbound: { statusCodeValue: 200 }, more: 1 })).toEqual({
       outbound: { statusCodeValue: 200 },
     });
@@ -87,38 +87,38 @@ describe('only the engine knows the input', () => {
 describe('the first task is not the last', () => {
   it.each<[string, WorkflowTask[], Record<string, unknown>?]>([
     ['another SIMPLE task follows', [work, { ...work, taskReferenceName: 'more' }]],
-    ['an EVENT that may fail the execution', [work, { ...event, optional: false }]],
-    ['an EVENT to a queue outside', [work, { ...event, sink: 'amqp:told' }]],
+    ['an EVENT that may fail the execution follows', [work, { ...event, optional: false }]],
+    ['an EVENT to a queue outside the engine follows', [work, { ...event, sink: 'amqp:told' }]],
     ['a SWITCH with a SIMPLE task in a case', [work, onPatch([{ ...work, taskReferenceName: 'more' }])]],
     ['a SWITCH by script', [work, { ...onPatch([event]), evaluatorType: 'javascript' }]],
     ['a task of the engine that may fail', [work, { ...work, taskReferenceName: 'i', type: 'INLINE' }]],
     ['it is optional', [{ ...work, optional: true }]],
-    ['the output is made of more than its own', [work], { id: '${workflow.workflowId}' }],
+    ['the workflow output contains more than the output of the task', [work], { id: '${workflow.workflowId}' }],
     ['the output is a constant', [work], { outbound: 'x' }],
   ])('%s', (_title, tasks, output) => {
     expect(metadata(tasks, output).first?.last).toBeUndefined();
   });
 
-  it('the definition begins with something else', () => {
+  it('the definition begins with another type of task', () => {
     expect(metadata([event, work])).toMatchObject({ first: undefined, taskTypes: ['work'] });
   });
 });
 
-it('events that follow are named, by the case that the input chooses', () => {
+it('the events that follow are those of the case that the input selects', () => {
   const last = metadata([work, onPatch([event])]).first?.last;
   expect(last?.eventsOf({ inbound: { httpMethod: 'PATCH' } })).toEqual(['conductor:testWF:told']);
   expect(last?.eventsOf({ inbound: { httpMethod: 'GET' } })).toEqual([]);
   expect(last?.eventsOf({})).toEqual([]);
 });
 
-it('task types inside cases, loops and forks count', () => {
+it('task types inside cases, loops and forks are included', () => {
   const inner = (name: string) => ({ ...work, name, taskReferenceName: name });
   const fork: WorkflowTask = { ...event, type: 'FORK_JOIN', forkTasks: [[inner('a')], [inner('b')]] };
   const loop: WorkflowTask = { ...event, type: 'DO_WHILE', loopOver: [inner('c'), inner('a')] };
   expect(metadata([fork, loop, onPatch([inner('d')])]).taskTypes).toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('every routed workflow of this product is known to the end', () => {
+it('the router can derive first input and final output of every routed workflow of this product', () => {
   const { workflows } = loadDefinitions(new URL('../../../..', import.meta.url).pathname);
   const routed = workflows.filter(({ definition }) => !definition.name.startsWith('mdm'));
   expect(routed.length).toBeGreaterThanOrEqual(4);

@@ -58,7 +58,7 @@ describe('a response', () => {
     expect(plain).toEqual({ ...answer(), headers: { ...json, vary: 'Accept, Accept-Encoding' } });
   });
 
-  it('with a weak ETag keeps it: it never promised the same bytes', async () => {
+  it('with a weak ETag keeps it, because a weak ETag does not promise identical bytes', async () => {
     const { headers } = await compress(answer({ etag: 'W/"1"' }), 'br');
     expect(headers).toMatchObject({ etag: 'W/"1"', 'content-encoding': 'br' });
   });
@@ -68,13 +68,13 @@ describe('a response', () => {
     ['with a strong ETag', answer({ etag: '"1"' })],
     ['that the back end compressed', answer({ 'content-encoding': 'gzip' })],
     ['with Cache-Control: no-transform', answer({ 'cache-control': 'public, No-Transform' })],
-    ['that is a part of something', answer({ 'content-range': 'bytes 0-9/10' }, 206)],
-    ['whose parts can be asked for', answer({ 'accept-ranges': 'bytes' })],
+    ['that is a partial response', answer({ 'content-range': 'bytes 0-9/10' }, 206)],
+    ['whose parts can be requested', answer({ 'accept-ranges': 'bytes' })],
     ['with a digest of its bytes', answer({ 'repr-digest': 'sha-256=:x=:' })],
     ['304', answer({}, 304)],
-    ['of a type that is compressed by itself', answer({ 'content-type': 'image/png' })],
+    ['of a type that is already compressed', answer({ 'content-type': 'image/png' })],
     ['without a type', { status: 200, headers: {}, body }],
-  ])('%s → as it is', async (_title, given) => {
+  ])('%s → unchanged', async (_title, given) => {
     expect(await compress(given, 'br')).toEqual(given);
   });
 

@@ -48,7 +48,7 @@ describe('parsePreferences', () => {
     .tuple(token, fc.option(fc.oneof(token, quoted)), fc.array(token, { maxLength: 2 }))
     .map(([name, value, parameters]) => [value === null ? name : `${name}=${value}`, ...parameters].join('; '));
 
-  it('whatever stands around it, `wait` and `respond-async` are found and the rest is left as it was', () => {
+  it('`wait` and `respond-async` are found among any other preferences, which are left unchanged', () => {
     fc.assert(
       fc.property(fc.array(member), fc.array(member), fc.nat(), (before, after, seconds) => {
         const field = [...before, `wait=${seconds}`, ...after, 'respond-async'].join(' ,\t');
@@ -62,7 +62,7 @@ describe('parsePreferences', () => {
     );
   });
 
-  it('no field makes it throw or invent a wait', () => {
+  it('no field makes it throw or return a wait that the field does not contain', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string({ maxLength: 2_000 }), fc.stringMatching(/^[a;=", \\wit0-9-]{0,400}$/)),
@@ -81,7 +81,7 @@ describe('parsePreferences', () => {
     ','.repeat(1_000_000),
     'a'.repeat(1_000_000),
     `a=${' '.repeat(1_000_000)}x`,
-  ])('1 MB of nonsense takes time in proportion to its length, not to the square of it: minutes (%#)', (field) => {
+  ])('1 MB of nonsense takes linear time, not quadratic time, which would be minutes (%#)', (field) => {
     const startedAt = performance.now();
     parse(field);
     expect(performance.now() - startedAt).toBeLessThan(5_000);

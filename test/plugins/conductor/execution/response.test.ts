@@ -94,7 +94,7 @@ describe('failureOf', () => {
     expect(failed(status, reason)).toMatchObject({ code, detail });
   });
 
-  it.each([true, false])('terminated at the deadline → what its client was told then (readOnly: %s)', (readOnly) => {
+  it.each([true, false])('terminated at the deadline → the problem sent then (readOnly: %s)', (readOnly) => {
     const { code, detail, extensions } = failed('TERMINATED', deadlineReason(1_500), readOnly);
     const told = responseDeadlineSpent(1_500, { readOnly });
     expect({ code, detail, extensions }).toEqual({

@@ -15,23 +15,23 @@ const write = () => ({ request, readOnly: false, deadlineAt: performance.now() +
 
 it.each([
   ['a connection that broke', new EngineError('interrupted', 'x'), absent, 504, 'outcome-unknown'],
-  ['an error nobody foresaw', new Error('x'), absent, 504, 'outcome-unknown'],
+  ['an unexpected error', new Error('x'), absent, 504, 'outcome-unknown'],
   ['no connection', new EngineError('unreachable', 'x'), silent, 503, 'engine-unavailable'],
   ['an unknown definition', refused(404), silent, 503, 'definition-missing'],
   ['a refusal', refused(409), silent, 503, 'engine-unavailable'],
-  ['500 of an engine that has it', refused(500), found, 504, 'outcome-unknown'],
-  ['500 of an engine that has not', refused(500), absent, 503, 'engine-unavailable'],
-  ['500 of an engine that cannot say', refused(500), silent, 504, 'outcome-unknown'],
-  ['502 of something in between', refused(502), absent, 504, 'outcome-unknown'],
+  ['500 of an engine that has the execution', refused(500), found, 504, 'outcome-unknown'],
+  ['500 of an engine that does not have the execution', refused(500), absent, 503, 'engine-unavailable'],
+  ['500 of an engine that cannot be searched', refused(500), silent, 504, 'outcome-unknown'],
+  ['502 of a proxy', refused(502), absent, 504, 'outcome-unknown'],
 ] as const)('a write, %s: %4$i %5$s', async (_title, error, engine, status, code) => {
   expect(await startProblem(error, write(), engine)).toMatchObject({ status, code });
 });
 
-it.each([500, 502, 503])('a read, %i: 503, for repeating it is safe', async (status) => {
+it.each([500, 502, 503])('a read, %i: 503, because repeating it is safe', async (status) => {
   expect(await startProblem(refused(status), { ...write(), readOnly: true }, found)).toMatchObject({ status: 503 });
 });
 
-it('a write, 500 of an engine that never says whether it has it: 504, one second after the deadline', async () => {
+it('a write, 500 of an engine whose search never ends: 504, one second after the deadline', async () => {
   const never = { correlated: () => new Promise<never>(() => undefined) };
   const deadlineAt = performance.now() + 100;
   const problem = await startProblem(refused(500), { ...write(), deadlineAt }, never);

@@ -7,7 +7,7 @@ import { idempotencyKeyOf, nameOfKey } from '../../../../plugins/conductor/idemp
 const read = (...fields: string[]) => idempotencyKeyOf({ headersDistinct: { 'idempotency-key': fields } });
 
 describe('idempotencyKeyOf', () => {
-  it('no field: no key', () => {
+  it('no header field: no key', () => {
     expect(idempotencyKeyOf({ headersDistinct: {} })).toBeUndefined();
   });
 
@@ -43,7 +43,7 @@ describe('idempotencyKeyOf', () => {
     expect(() => read('a', 'a')).toThrow(expect.objectContaining({ status: 400 }));
   });
 
-  it('whatever comes is a key of 1 to 255 characters or a 400', () => {
+  it('any field is a key of 1 to 255 characters or a 400', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 400 }), (field) => {
         try {

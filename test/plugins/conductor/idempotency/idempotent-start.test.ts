@@ -97,7 +97,7 @@ describe('IdempotentStart', () => {
     expect(await once.start(keyed, here, start)).toEqual({ started: { executionId: 'e-0' } });
   });
 
-  it('tells the start until when the lock is certain, with time for two calls to the engine', async () => {
+  it('passes the time until which the lock is certain to the start, with time for two engine calls', async () => {
     const { once, keyed } = setUp({ ttlMs: 5_000, callMs: 60 });
     const before: number[] = [];
     const begunAt = performance.now();
@@ -147,7 +147,7 @@ describe('IdempotentStart, for a repeated request', () => {
     expect(started).toHaveLength(1);
   });
 
-  it('says why the response of the first one cannot be repeated', async () => {
+  it('reports why the response of the first request cannot be repeated', async () => {
     const { once, keyed, start, started } = setUp();
     await once.start(keyed, here, start);
     const other = { ...keyed, request: { ...request, body: Buffer.from('{"other":1}') } };
@@ -160,7 +160,7 @@ describe('IdempotentStart, for a repeated request', () => {
 });
 
 describe('IdempotentStart, while admission control rejects requests', () => {
-  it('runs at most 16 look-ups at a time, and rejects what comes beyond', async () => {
+  it('runs at most 16 look-ups at a time, and rejects requests beyond that', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     let asked = 0;
     const { once, keyed, start, locks } = setUp({

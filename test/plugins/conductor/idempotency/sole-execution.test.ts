@@ -47,14 +47,14 @@ describe('the execution of a keyed task that was polled', () => {
     expect(await look(other)).toEqual({ status: 'TERMINATED', terminated: [`own: ${superseded}`] });
   });
 
-  it('is not there: nobody can tell', async () => {
+  it('is not found: the result is unknown', async () => {
     const task = { workflowInstanceId: 'lost', workflowType: 'w', correlationId } as unknown as Task;
     const api = { correlated: async () => [own], terminate: async () => undefined };
     expect(await readSoleExecution(task, api)).toBeUndefined();
   });
 });
 
-it('a request id is no key, whatever a client calls it', () => {
+it('a request id is not a key, whatever its value', () => {
   const task = (id?: string) => ({ correlationId: id }) as unknown as Task;
   expect([correlationId, 'idempotency-1', 'op-1', undefined].map((id) => isKeyed(task(id)))).toEqual([
     true,

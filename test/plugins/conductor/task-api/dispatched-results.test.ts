@@ -85,7 +85,7 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
 }
 
 describe('the result of a dispatched task', () => {
-  it('that the engine takes: its client gets the output at once', async () => {
+  it('that the engine accepts: its client gets the output at once', async () => {
     const { report, changes } = setUp('IN_PROGRESS');
     expect((await report({ outputData: { read: 1 } })).response.status).toBe(200);
     expect(changes).toEqual([
@@ -93,7 +93,7 @@ describe('the result of a dispatched task', () => {
     ]);
   });
 
-  it('whose execution has ended in another way: its client gets what the engine says', async () => {
+  it('whose execution has ended in another way: its client gets the result from the engine', async () => {
     const { report, changes } = setUp('TIMED_OUT');
     expect((await report({ outputData: { read: 1 } })).response.status).toBe(200);
     expect(changes).toEqual([[executionId, {}]]);
@@ -117,7 +117,7 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([]);
   });
 
-  it('postponed for longer than a timer can wait: not dispatched at once', async () => {
+  it('postponed for longer than a timer can wait: dispatched when the time has passed, not at once', async () => {
     vi.useFakeTimers();
     const { report, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 3_000_000 });
@@ -140,7 +140,7 @@ describe('a worker limited to some task types', () => {
     await expect(setUp('COMPLETED').limits.checkTask('limited', 'search')).rejects.toMatchObject({ status: 403 });
   });
 
-  it('and one without limits: neither takes tasks of a direct domain', () => {
+  it('cannot take tasks of a direct domain, nor can a worker without limits', () => {
     const { limits } = setUp('COMPLETED');
     const name = { taskType: 'movies_intake', domain: 'direct-dispatch' };
     expect(() => limits.checkQueue('any', name)).toThrow('Only routers take tasks of this domain.');
@@ -153,12 +153,12 @@ describe('a worker limited to some task types', () => {
     ['a direct domain, by the name of the queue', { taskType: 'direct-dispatch.a:x', domain: undefined }],
     ['system tasks', { taskType: 'JOIN', domain: undefined }],
     ['a domain with a colon', { taskType: 'x', domain: 'a:b' }],
-  ])('and one without limits: neither takes messages of the engine: %s', (_queue, name) => {
+  ])('cannot take messages of the engine, nor can a worker without limits: %s', (_queue, name) => {
     expect(() => setUp('COMPLETED').limits.checkQueue('any', name)).toThrow("This is one of the engine's own queues");
   });
 });
 
-it('the result of a polled task wakes the waiters, at other routers too, without the request of its execution', async () => {
+it('the result of a polled task wakes the waiters, at other routers too, without the request', async () => {
   const { updates, changes } = setUp('IN_PROGRESS');
   const polled = {
     ...task,

@@ -45,7 +45,7 @@ it.each([
   expect(memberText(json, 'outputData')).toBe(text);
 });
 
-it('of any object: as if it had been parsed, changed and written', () => {
+it('replaces a member of any object as parsing, changing and serialising it would', () => {
   const object = fc.dictionary(fc.constantFrom('taskId', 'a', '"', '\\', 'outputData'), fc.jsonValue());
   fc.assert(
     fc.property(object, fc.integer({ min: 0, max: 4 }), fc.string(), (members, spaces, value) => {
@@ -56,7 +56,7 @@ it('of any object: as if it had been parsed, changed and written', () => {
   );
 });
 
-it('the text of any member is what it was parsed from', () => {
+it('returns the text of a member, which parses to the value of the member', () => {
   const object = fc.dictionary(fc.constantFrom('taskId', 'a', '"', '\\', 'outputData'), fc.jsonValue());
   fc.assert(
     fc.property(object, fc.integer({ min: 0, max: 4 }), (members, spaces) => {

@@ -8,7 +8,7 @@ const parse = (fields: object) => parseTaskResult(Buffer.from(JSON.stringify({ .
 const malformed = expect.objectContaining({ code: 'malformed-request' });
 
 describe('a result', () => {
-  it.each(['IN_PROGRESS', 'COMPLETED', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'])('%s: taken', (status) => {
+  it.each(['IN_PROGRESS', 'COMPLETED', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'])('%s: valid', (status) => {
     expect(parse({ status })).toEqual({ ...result, status });
   });
 
@@ -46,11 +46,11 @@ describe('a result', () => {
     },
   );
 
-  it('workerId null, as some SDKs write it: taken', () => {
+  it('with workerId null, as some SDKs write it: valid', () => {
     expect(parse({ workerId: null })).toEqual({ ...result, workerId: null });
   });
 
-  it('as the SDKs write it, with empty fields: taken', () => {
+  it('as the SDKs write it, with empty fields: valid', () => {
     const empty = {
       externalOutputPayloadStoragePath: null,
       subWorkflowId: '',
@@ -76,7 +76,7 @@ describe('a result', () => {
     expect(() => parseTaskResult(Buffer.from(escaped))).toThrow(malformed);
   });
 
-  it('the output may have members of these names', () => {
+  it('whose output has members with these names: valid', () => {
     const outputData = { externalOutputPayloadStoragePath: 'x', subWorkflowId: 'y' };
     expect(parse({ outputData })).toMatchObject({ outputData });
   });

@@ -9,16 +9,16 @@ const malformed = expect.objectContaining({ code: 'malformed-request' });
 const parse = (...lines: (string | object)[]) =>
   parseExchange(Buffer.from(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')));
 
-it('a worker that has no results', () => {
+it('a worker may send no results', () => {
   expect(parse(header)).toEqual({ workerId: 'w', timeoutMs: 5_000, wanted, results: [] });
 });
 
-it('results are the bytes of their lines, whatever they are', () => {
+it('results are the unchanged bytes of their lines', () => {
   const { results } = parse(header, '{"n":1.0}', 'no JSON', '', '{"text":"a\\nb\u2028"}');
   expect(results.map(String)).toEqual(['{"n":1.0}', 'no JSON', '{"text":"a\\nb\u2028"}']);
 });
 
-it('a queue without a domain is that of the default pool; a worker needs no id', () => {
+it('a queue without a domain is the one of the default pool; a worker needs no id', () => {
   expect(
     parse({
       timeout: 0,
@@ -37,16 +37,16 @@ it('a queue without a domain is that of the default pool; a worker needs no id',
 
 it.each([
   ['nothing', ''],
-  ['no JSON', 'x'],
+  ['not JSON', 'x'],
   ['null', 'null'],
   ['no queues', { timeout: 1 }],
   ['no timeout', { wanted }],
   ['a negative timeout', { ...header, timeout: -1 }],
-  ['an id that is no text', { ...header, workerId: 7 }],
+  ['an id that is not a string', { ...header, workerId: 7 }],
   ['a queue without a type', { ...header, wanted: [{ count: 1 }] }],
   ['a queue without a count', { ...header, wanted: [{ taskType: 't' }] }],
-  ['a fraction of a task', { ...header, wanted: [{ taskType: 't', count: 1.5 }] }],
-  ['a domain that is no text', { ...header, wanted: [{ taskType: 't', count: 1, domain: 2 }] }],
+  ['a count that is not a whole number', { ...header, wanted: [{ taskType: 't', count: 1.5 }] }],
+  ['a domain that is not a string', { ...header, wanted: [{ taskType: 't', count: 1, domain: 2 }] }],
   ['no queue', { ...header, wanted: [null] }],
   ['more queues than there are task types', { ...header, wanted: Array.from({ length: 101 }, () => wanted[0]) }],
 ])('%s → refused', (_what, first) => {

@@ -16,7 +16,7 @@ function begun(): StageClock {
 const none = { router: 0, queue: 0, engine: 0, worker: 0, back_end: 0, elsewhere: 0 };
 
 describe('the stages of a request', () => {
-  it('polled, done and reported: each has its part', () => {
+  it('polled, executed and reported: each stage gets its time', () => {
     const clock = begun();
     clock.enter('queue', 118);
     clock.handedOut(121);
@@ -32,21 +32,21 @@ describe('the stages of a request', () => {
     });
   });
 
-  it('a worker that says nothing of its back end: all of it is the worker’s', () => {
+  it('a worker that reports no back-end time: all of the time counts as worker', () => {
     const clock = begun();
     clock.handedOut(118);
     clock.reported(138);
     expect(clock.times(138)).toMatchObject({ worker: 20, back_end: 0 });
   });
 
-  it('a worker that claims more than there was: no stage gets below zero', () => {
+  it('a worker that reports more back-end time than has passed: no stage is negative', () => {
     const clock = begun();
     clock.handedOut(118);
     clock.reported(128, 1_000);
     expect(clock.times(128)).toMatchObject({ worker: 0, back_end: 10 });
   });
 
-  it('handed out twice, because the first worker was gone: the wait for the second is queue', () => {
+  it('handed out twice, because the first worker disconnected: the wait for the second counts as queue', () => {
     const clock = begun();
     clock.enter('queue', 118);
     clock.handedOut(120);
@@ -56,21 +56,21 @@ describe('the stages of a request', () => {
     expect(clock.times(135)).toMatchObject({ queue: 5 + 2 + 10, worker: 4, back_end: 1 });
   });
 
-  it('ended without a task that passed here: elsewhere', () => {
+  it('ended without a task on this router: counts as elsewhere', () => {
     const clock = begun();
     clock.enter('queue', 118);
     clock.ended(168, true);
     expect(clock.times(170)).toMatchObject({ queue: 5, elsewhere: 50, router: 5 + 2 + 2 });
   });
 
-  it('given up in the queue: that is queue', () => {
+  it('given up in the queue: the wait counts as queue', () => {
     const clock = begun();
     clock.enter('queue', 118);
     clock.ended(168, false);
     expect(clock.times(168)).toMatchObject({ queue: 55, elsewhere: 0 });
   });
 
-  it('whatever happens in whatever order: the stages add up to the whole, and none is negative', () => {
+  it('any events in any order: the stages add up to the total, and none is negative', () => {
     const event = fc.record({
       kind: fc.integer({ min: 0, max: 5 }),
       after: fc.integer({ min: 0, max: 50 }),

@@ -73,7 +73,7 @@ function run(
 }
 
 describe('an execution', () => {
-  it('handed out and reported: its stages are observed once, and its end is counted by definition', async () => {
+  it('handed out and reported: its stages are observed once, and its end is counted by workflow', async () => {
     const times = run(newRequest(['timing']), (id) => {
       index.handedOut(task(id));
       index.reported(result(id, 0.0001));
@@ -85,7 +85,7 @@ describe('an execution', () => {
     expect(times).toMatch(/^router;dur=.*, total;dur=[\d.]+$/);
   });
 
-  it('handed out and reported before the response to its start was here: nothing is missed', async () => {
+  it('handed out and reported before the response to its start arrives: its stages are observed', async () => {
     const early = (id: string) => {
       index.handedOut(task(id));
       index.reported(result(id, 0));
@@ -95,7 +95,7 @@ describe('an execution', () => {
     expect(await stagesSeen()).not.toContain('elsewhere');
   });
 
-  it('done through another router: elsewhere', async () => {
+  it('executed through another router: counts as elsewhere', async () => {
     run(newRequest(), () => undefined);
     expect(await stagesSeen()).toContain('elsewhere');
   });
@@ -105,7 +105,7 @@ describe('an execution', () => {
     ['negative', -1],
     ['absent', undefined],
     ['null', null],
-  ])('a back end’s time that is %s counts as none', async (_title, backEndMs) => {
+  ])('has no back-end stage when the reported time is %s', async (_title, backEndMs) => {
     run(newRequest(), (id) => {
       index.handedOut(task(id));
       index.reported(result(id, backEndMs));
@@ -113,7 +113,7 @@ describe('an execution', () => {
     expect(await stagesSeen()).not.toContain('back_end');
   });
 
-  it('a client without the scope is told nothing', () => {
+  it('a client without the scope gets no Server-Timing', () => {
     expect(run(newRequest(['other']), () => undefined)).toBeUndefined();
   });
 
@@ -127,7 +127,7 @@ describe('an execution', () => {
     expect(await stagesSeen()).toEqual([]);
   });
 
-  it('a start that fails while traces are on: its spans end, and none is about a result', () => {
+  it('a start that fails while tracing is on: its spans end, and there is no span for a result', () => {
     const { tracer, written } = keepingTracer();
     const traced = new TelemetryIndex({
       metrics: createExecutionMetrics(new Registry()),
@@ -145,7 +145,7 @@ describe('an execution', () => {
     expect(written.filter(({ end }) => end === undefined).map(({ name }) => name)).toEqual(['GET movies']);
   });
 
-  it('thousands that nobody waits for leave nothing behind that grows', () => {
+  it('thousands of tasks without a waiting client: the index stays bounded', () => {
     for (let other = 0; other < 3_000; other++) index.handedOut(task(`other-${other}`));
     run(newRequest(), (id) => index.handedOut(task(id)));
     // The oldest task is forgotten and counts as one that passed through another router.
@@ -153,15 +153,15 @@ describe('an execution', () => {
   });
 });
 
-describe('the trace of what an event has started', () => {
+describe('the trace of an execution that an event started', () => {
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   const own = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
   it.each([
     ['of a known execution', { sourceExecutionId: 'e-1' }, traceparent],
-    ['of one nobody knows', { sourceExecutionId: 'e-2' }, undefined],
+    ['of an unknown execution', { sourceExecutionId: 'e-2' }, undefined],
     ['that has a trace', { sourceExecutionId: 'e-1', traceparent: own }, own],
     ['of no execution', { inbound: {} }, undefined],
-    ['whose source is no id', { sourceExecutionId: 7 }, undefined],
+    ['whose source is not an id', { sourceExecutionId: 7 }, undefined],
   ])('a task %s', (_title, inputData, expected) => {
     const traces = new EventTraces();
     traces.remember('e-1', traceparent);
@@ -172,7 +172,7 @@ describe('the trace of what an event has started', () => {
     expect(given.inputData).toEqual(inputData);
   });
 
-  it('is forgotten after so many others', () => {
+  it('is forgotten after thousands of others', () => {
     const traces = new EventTraces();
     for (let index = 0; index < 6_000; index++) traces.remember(`e-${index}`, traceparent);
     expect(traces.withTrace(task('x', { sourceExecutionId: 'e-0' })).inputData).not.toHaveProperty('traceparent');

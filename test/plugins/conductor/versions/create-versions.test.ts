@@ -74,7 +74,7 @@ const gauge = async () =>
   ]);
 
 describe('createVersions', () => {
-  it('another configuration with the same place: what is out stays out, in notice and metric as well', async () => {
+  it('the next configuration has the same versions: a removed one stays out, in notice and metric too', async () => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);
@@ -95,7 +95,7 @@ describe('createVersions', () => {
     ['limits', { ...place, guard: { failurePercent: 21, windowMs: 60_000, minRequests: 5 } }, [1, 2]],
     ['prefix', { ...place, prefix: '/films' }, [1, 2]],
   ];
-  it.each(others)('other %s: the guard starts anew, and so does its metric', async (_what, other, expected) => {
+  it.each(others)('other %s: guard and metric start anew', async (_what, other, expected) => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);
@@ -116,7 +116,7 @@ describe('createVersions', () => {
     expect(await gauge()).toContainEqual([2, 1]);
   });
 
-  it('the same place again after a time without it: the guard starts anew', async () => {
+  it('a route that is removed and added again: the guard starts anew', async () => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);

@@ -32,12 +32,12 @@ async function errorsOf(engine: ReturnType<typeof startingEngine>): Promise<stri
 }
 
 describe('reportMissing', () => {
-  it('says nothing of an engine that starts late and has its definitions soon then', async () => {
+  it('logs nothing for an engine that starts late and gets its definitions soon after', async () => {
     expect(await errorsOf(startingEngine({ startMs: 9_800, registeredMs: 3_000 }))).toEqual([]);
     expect(await errorsOf(startingEngine({ startMs: 60_000, registeredMs: 3_000 }))).toEqual([]);
   });
 
-  it('names what is missing from an engine that starts late, once', async () => {
+  it('logs once which versions are missing from an engine that starts late', async () => {
     expect(await errorsOf(startingEngine({ startMs: 60_000, registeredMs: Number.POSITIVE_INFINITY }))).toEqual([
       'workflow moviesWF version 1 is not registered',
     ]);

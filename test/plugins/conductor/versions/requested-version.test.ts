@@ -26,7 +26,7 @@ describe('requestedVersion', () => {
     expect([ask(undefined), ask(undefined, []), ask(undefined, [], '')]).toEqual([undefined, undefined, undefined]);
   });
 
-  it.each([1, 2, 12])('%i of the gateway configuration, with the scope: that one', (version) => {
+  it.each([1, 2, 12])('version %i of the gateway configuration, with the scope: chosen', (version) => {
     expect(ask(String(version))).toBe(version);
   });
 
@@ -64,7 +64,7 @@ describe('requestedVersion', () => {
     );
   });
 
-  it('no scope is configured: 403 for everybody, and none would help', () => {
+  it('no scope is configured: 403 for every client, which names no scope', () => {
     const read = () =>
       requestedVersion(
         { headers: { 'x-workflow-version': '1' } },

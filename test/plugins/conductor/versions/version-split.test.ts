@@ -42,19 +42,19 @@ describe('versions', () => {
     ]);
   });
 
-  it('the order of the gateway configuration and the unit of its shares mean nothing', () => {
+  it('the order and the unit of the shares in the gateway configuration have no effect', () => {
     const turned = new VersionSplit('moviesWF', new Map([[2, 5], [1, 5]])); // prettier-ignore
     const same = splitOf({ 1: 50, 2: 50 });
     expect(clients.filter((client) => turned.choose(client) !== same.choose(client))).toEqual([]);
   });
 
-  it('whatever a client is called', () => {
+  it('any client name gets a version', () => {
     for (const client of ['', ' ', '\n', 'a\nb', 'ü'.repeat(10_000)]) {
       expect([1, 2]).toContain(splitOf({ 1: 50, 2: 50 }).choose(client));
     }
   });
 
-  it('a third version takes clients of both, and moves nobody between them', () => {
+  it('a third version takes clients from both, and no client moves between those two', () => {
     const before = choose({ 1: 50, 2: 50 });
     const after = choose({ 1: 50, 2: 50, 3: 50 });
     const moved = after.filter((version, n) => version !== before[n]);
@@ -62,14 +62,14 @@ describe('versions', () => {
     expect(Math.abs(moved.length / clients.length - 1 / 3)).toBeLessThan(0.02);
   });
 
-  it('one workflow says nothing of another', () => {
+  it('the version of a client in one workflow does not depend on its version in another', () => {
     const other = splitOf({ 1: 50, 2: 50 }, 'lms-dwWF');
     const movies = choose({ 1: 50, 2: 50 });
     const same = clients.filter((client, n) => other.choose(client) === movies[n]).length;
     expect(Math.abs(same / clients.length - 0.5)).toBeLessThan(0.02);
   });
 
-  it('shares that change move only as many clients as they must, and all of them to the version that grew', () => {
+  it('changed shares move only as many clients as necessary, all of them to the version that grew', () => {
     const before = choose({ 1: 90, 2: 10 });
     const after = choose({ 1: 80, 2: 20 });
     const moved = before.filter((version, n) => version !== after[n]);
@@ -77,11 +77,11 @@ describe('versions', () => {
     expect(new Set(moved)).toEqual(new Set([1]));
   });
 
-  it('share 0 gets nobody', () => {
+  it('a version with share 0 gets no clients', () => {
     expect(shareOf(choose({ 1: 100, 2: 0 }), 2)).toBe(0);
   });
 
-  it('one that is out leaves its clients to the others; all out: as if none were', () => {
+  it('a removed version leaves its clients to the others; if all are removed, none counts as removed', () => {
     expect(shareOf(choose({ 1: 50, 2: 50 }, new Set([2])), 1)).toBe(1);
     expect(choose({ 1: 50, 2: 50 }, new Set([1, 2]))).toEqual(choose({ 1: 50, 2: 50 }));
     expect(shareOf(choose({ 1: 0, 2: 100 }, new Set([2])), 2)).toBe(1);

@@ -18,7 +18,7 @@ describe('verdictOf', () => {
     [499, 'ok'],
     [500, 'failed'],
     [503, 'failed'],
-  ])('the back end answered %i: %s', (status, verdict) => {
+  ])('the back end responded with %i: %s', (status, verdict) => {
     expect(verdictOf(answered(status), false)).toBe(verdict);
   });
 
@@ -40,11 +40,11 @@ describe('verdictOf', () => {
     expect(verdictOf(problem(code), false)).toBe(verdict);
   });
 
-  it('the client has gone: not counted', () => {
+  it('the client has disconnected: not counted', () => {
     expect(verdictOf({ problem: undefined, clientGone: true }, false)).toBe('not-counted');
   });
 
-  it('the engine failed meanwhile: no failure counts, a response does', () => {
+  it('the engine failed during the request: no failure counts, a response does', () => {
     expect(verdictOf(problem('wait-budget-spent'), true)).toBe('not-counted');
     expect(verdictOf(answered(502), true)).toBe('not-counted');
     expect(verdictOf(answered(200), true)).toBe('ok');

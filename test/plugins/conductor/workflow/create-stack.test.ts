@@ -76,7 +76,7 @@ describe('the stack of the workflow policy', () => {
     ['completes', starts, { status: 'COMPLETED', output: {} }],
     ['fails', starts, { status: 'FAILED', reasonForIncompletion: 'no' }],
     ['times out', starts, { status: 'TIMED_OUT', reasonForIncompletion: 'no' }],
-    ['is not started: the engine is away', fails('unreachable'), { status: 'RUNNING' }],
+    ['is not started: the engine is unavailable', fails('unreachable'), { status: 'RUNNING' }],
     ['may have been started: the connection broke', fails('interrupted'), { status: 'RUNNING' }],
     ['is not started: the engine has failed', fails('refused', 500), { status: 'RUNNING' }],
     ['is not started: the engine lacks the version', fails('refused', 404), { status: 'RUNNING' }],
@@ -92,7 +92,7 @@ describe('the stack of the workflow policy', () => {
     }
   });
 
-  it('sends the engine no start for a write whose client has left', async () => {
+  it('sends the engine no start for a write whose client has disconnected', async () => {
     const { dependencies, sent } = dependenciesWith(starts, { status: 'COMPLETED' });
     const options = { workflow: 'w', backEndOf: undefined, domainOf: undefined, compress: undefined };
     const result = await createStack(options, dependencies)(createRequest({ method: 'PATCH', hasLeft: true }));

@@ -74,13 +74,13 @@ describe('startInTime', () => {
     });
   });
 
-  it('starts no write for a client that has left, and every read', async () => {
+  it('starts no write for a client that has disconnected, but every read', async () => {
     const next = startInTime({ draining: none })(async () => started());
     expect(await (await next(createRequest({ hasLeft: true }).request)).outcome).toEqual({ kind: 'client-gone' });
     expect(await next(createRequest({ hasLeft: true, method: 'GET' }).request)).toHaveProperty('executionId', 'e-1');
   });
 
-  it('starts nothing from the time on that a request must be started before', async () => {
+  it('starts nothing at or after the time before which the request must start', async () => {
     const next = startInTime({ draining: none })(async () => started());
     const late = createRequest({ startBefore: performance.now() }).request;
     await expect(next(late)).rejects.toMatchObject({ code: 'overloaded', headers: { 'retry-after': '1' } });
@@ -171,7 +171,7 @@ describe('countOutcomes', () => {
     expect(told).toEqual([['responds', label, 'e-1']]);
   });
 
-  it('counts what was not started, and no replay', async () => {
+  it('counts a start that failed, but not a replay', async () => {
     const { request, told } = createRequest();
     await expect(run(countOutcomes(), request, refused)).rejects.toThrow();
     const replay = await run(countOutcomes(), request, async () => ({ ...started(), earlier: 'replayed' as const }));
@@ -192,7 +192,7 @@ describe('countOutcomes', () => {
 });
 
 describe('compress', () => {
-  it('compresses the response of the back end, and turns its own failure into a problem', async () => {
+  it('compresses the response of the back end, and turns a failed compression into a problem', async () => {
     const { request } = createRequest();
     const text = { status: 200, headers: { 'content-type': 'text/plain' }, body: Buffer.from('a film. '.repeat(500)) };
     const layer = compress({ overBytes: 100 });

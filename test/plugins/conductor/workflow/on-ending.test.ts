@@ -25,7 +25,7 @@ describe('onEnding', () => {
     expect(endings).toEqual([{ problem: undefined, clientGone: true }]);
   });
 
-  it('logs a listener that throws: neither response nor failure change', async () => {
+  it('logs the error of a listener that throws, and changes neither response nor failure', async () => {
     const logged: unknown[] = [];
     const log = { error: (...given: unknown[]) => void logged.push(given[1]) };
     const listener = () => {
