@@ -143,7 +143,7 @@ const prunes = (kind: EngineKind) => {
     expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('the reconciler looks back that far')]);
   });
 
-  it('a dry run, no terminal, or an answer other than yes: shows what would be deleted, deletes nothing', async () => {
+  it('a dry run, no terminal, or no yes to the question: shows what would be deleted, deletes nothing', async () => {
     await untilIdle();
     // SQLite stores the time of events in whole seconds.
     await pollUntil(

@@ -149,7 +149,7 @@ describe('a caller without a token', () => {
     expect(new Set(await versionsVia(stranger)).size).toBe(1);
   });
 
-  it('behind a trusted proxy takes turns in the admission queue with other callers behind the proxy', async () => {
+  it('shares the admission queue round-robin with other callers behind a trusted proxy', async () => {
     const [busy = '', other = ''] = clients(4);
     const queued = (count: number) =>
       pollUntil(
