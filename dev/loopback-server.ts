@@ -7,7 +7,10 @@ import type { AddressInfo } from 'node:net';
 export interface LoopbackServer {
   /** `http://<host>:<port>` */
   readonly url: string;
-  /** Stops the server immediately and cuts requests in flight: the stand-ins never complete some of them on purpose. */
+  /**
+   * Stops the server immediately and cuts requests in flight: the stand-ins deliberately leave some of them without a
+   * response.
+   */
   close(): Promise<void>;
 }
 

@@ -17,7 +17,8 @@ export function backEndWorkers(config: Config) {
   const registration = (name: string) => ({
     create: (dependencies: WorkerDependencies) => createBackEndIntake(name, dependencies),
     pools: ['default', 'domain'] as const,
-    // Worker processes often share these keys, so a key does not show which back ends run beside a college's workers.
+    // Worker processes often share the keys `backEnd.<name>.url`, so such a key does not show that its back end runs
+    // beside a college's workers.
     onlyNamedIn: 'domain' as const,
   });
   return Object.fromEntries(

@@ -72,7 +72,7 @@ export async function* measurePeers(
       } catch (error) {
         const { message } = error as Error;
         brokenOff.set(name, [...(brokenOff.get(name) ?? []), message]);
-        run.say(`${name}: repetition ${repetition + 1} broke off: ${message}`);
+        run.say(`${name}: repetition ${repetition + 1} was aborted: ${message}`);
       }
     }
     yield peers.map((peer) => {
@@ -96,7 +96,7 @@ function peerResult(
 /** Results of the repetitions of a system so far. */
 interface Seen extends Pick<LoadOptions, 'inFlight'> {
   readonly measured: readonly (readonly Measured[])[];
-  /** Errors of repetitions that broke off. */
+  /** Errors of aborted repetitions. */
   readonly errors: readonly string[];
 }
 

@@ -32,7 +32,7 @@ const body = JSON.stringify({
 });
 const call = { method: 'POST', path: '/v2/process-instances', body } as const;
 
-/** @param fsync false: Zeebe's own setting for a delayed flush, with the interval of the kernel */
+/** @param fsync false: Zeebe's delayed flush, with the kernel's default writeback interval (30 s) */
 export function zeebe({ fsync }: { fsync: boolean }): Peer {
   return {
     name: fsync ? 'zeebe' : 'zeebe-no-fsync',
@@ -68,7 +68,7 @@ async function startBroker(run: Run, fsync: boolean) {
     command: join(home, 'bin/broker'),
     env: {
       JAVA_HOME: dirname(dirname(java.command)),
-      // The setting of the images; without it, Zeebe formats its log for a terminal.
+      // Logs warnings and errors only.
       ZEEBE_LOG_LEVEL: 'warn',
       ZEEBE_BROKER_NETWORK_HOST: '127.0.0.1',
       ZEEBE_BROKER_NETWORK_COMMANDAPI_PORT: String(command),

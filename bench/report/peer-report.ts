@@ -60,8 +60,8 @@ export function figuresTable(results: readonly PeerResult[]): string {
 }
 
 /**
- * Returns a list of the first failed request of each system and of every repetition that broke off; empty when nothing
- * failed.
+ * Returns a list of the first failed request of each system and of every repetition that was aborted; empty when
+ * nothing failed.
  */
 export function failureList(results: readonly PeerResult[]): string {
   const failed = results.flatMap(({ title, loads, brokenOff = [] }) => {
@@ -70,7 +70,7 @@ export function failureList(results: readonly PeerResult[]): string {
         ? []
         : [`- ${title}, ${inFlight} in flight: ${firstLine(figures.firstFailure)}`],
     );
-    const broken = brokenOff.map((message) => `- ${title}, a repetition that broke off: ${firstLine(message)}`);
+    const broken = brokenOff.map((message) => `- ${title}, aborted repetition: ${firstLine(message)}`);
     return [...(first === undefined ? [] : [first]), ...broken];
   });
   return failed.length === 0 ? '' : ['First failure of each system:', '', ...failed].join('\n');

@@ -16,7 +16,10 @@ export interface Executed {
   readonly walBytes: number;
 }
 
-/** Returns the counts of a call of each kind, and the statements of each call by text. */
+/**
+ * Returns two tables with a column for each kind of call: the totals per call, and the executions of each statement per
+ * call.
+ */
 export function statementTables(kinds: Readonly<Record<string, Executed>>, idle: Executed): string {
   const row = (name: string, count: (executed: Executed) => number, digits = 1) => [
     name,
@@ -36,7 +39,7 @@ export function statementTables(kinds: Readonly<Record<string, Executed>>, idle:
   return `${markdownTable([['each call', ...names], ...totals])}\n\n${markdownTable([['statement', ...names], ...rows])}`;
 }
 
-/** Returns a count for each call, without what the idle engine would have executed in the same time. */
+/** Returns a count per call, without what the idle engine would have executed in the same time. */
 export function perCall(count: (executed: Executed) => number, kind: Executed, idle: Executed): number {
   return (count(kind) - (count(idle) / idle.seconds) * kind.seconds) / kind.calls;
 }
@@ -45,7 +48,7 @@ function sum(statements: ReadonlyMap<string, number>): number {
   return [...statements.values()].reduce((total, count) => total + count, 0);
 }
 
-/** Returns an empty cell for a value that is rounded to zero. */
+/** Returns an empty cell for a value that rounds to zero. */
 function readable(value: number, digits: number): string {
   const text = value.toFixed(digits);
   return Number(text) === 0 ? '' : text;

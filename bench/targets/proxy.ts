@@ -12,8 +12,8 @@ import type { Target } from './target.ts';
 const folder = join(rootDir, 'bench/proxy');
 
 /**
- * Ensures that stock Express Gateway is installed in a separate folder: the product's own copy has unused parts
- * replaced.
+ * Ensures that stock Express Gateway is installed in a separate folder: in the product's own copy, stubs replace unused
+ * packages.
  * @param install true to install it when it is missing (about 720 packages)
  * @returns false, after printing a line, when it is not installed
  * @throws Error when npm fails

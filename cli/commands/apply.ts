@@ -85,7 +85,7 @@ function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): s
     throw new CommandError(['nothing was changed: the router does not forward removals; prune with --engine']);
   }
   if (plan !== undefined && plan !== digestPlan(shown)) {
-    return `this is plan ${digestPlan(shown)}, not ${plan}: files or engine have changed since it was shown. Run \`plan\` again`;
+    return `this is plan ${digestPlan(shown)}, not ${plan}: files or engine have changed since plan ${plan} was shown. Run \`plan\` again`;
   }
   if (force === true) return undefined;
   if (shown.changes.some(changesRegisteredVersion)) {

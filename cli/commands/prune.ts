@@ -1,4 +1,4 @@
-// The command `prune`: deletes executions that ended long ago, and the engine's records of events.
+// The command `prune`: deletes executions that ended long ago, and the engine's event records.
 
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -33,7 +33,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
     'Show old executions and old event records of the engine, ask for confirmation, and delete them. Without a terminal it only shows them, unless `--yes` is given.',
   exitCodes: {
     0: 'there is nothing to delete, or it was deleted',
-    1: 'error, or the question was answered with no; what was deleted until then stays deleted, and the next run continues',
+    1: 'error, or the question was answered with no; what was deleted before an error stays deleted, and the next run continues',
     2: 'there is more to delete: it was only shown, or the command was interrupted',
   },
   examples: [
@@ -52,7 +52,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
     addConfirmationOptions(addEngineOption(command))
       .option(
         '--older-than <duration>',
-        'only executions that ended longer ago than this, such as 7d or 36h (default: as configured)',
+        'only executions that ended, and event records created, longer ago than this, such as 7d or 36h (default: as configured)',
       )
       .option(
         '--state <states>',
@@ -60,8 +60,8 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
       )
       .option('--route <name>', 'only executions of this route of gateway.config.yml')
       .option('--workflow <name>', 'only executions of this workflow, such as mdmWF')
-      .option('--no-events', 'do not delete the records of events')
-      .option('--database <url>', "the engine's database for the records of events (default: conductor.databaseURL)")
+      .option('--no-events', 'do not delete the event records')
+      .option('--database <url>', "the engine's database for the event records (default: conductor.databaseURL)")
       .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)'),
   run: runPrune,
 };
@@ -83,7 +83,7 @@ async function runPrune(options: PruneCommandOptions, context: CommandContext): 
       return describePlan(planned, engine.address, onlyShows);
     if (options.yes !== true) {
       context.show(describeRules(planned));
-      await context.confirm(`Delete ${total} executions and records of events in ${engine.address}?`);
+      await context.confirm(`Delete ${total} executions and event records in ${engine.address}?`);
     }
     const bar = startProgressBar('deleting', total, host.stderr);
     const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
@@ -137,7 +137,7 @@ function describeRules({ rules, events }: PrunePlan): string[] {
   return [
     ...formatTable(['executions', 'which', 'ended longer ago than'], rows),
     '',
-    events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events`,
+    events === null ? paint('faint', withoutDatabase) : countOf(events, 'event record'),
   ];
 }
 
@@ -151,7 +151,7 @@ function describeReport(report: PruneReport, address: string): Outcome {
           `${countOf(orphans, 'row')} of the index without an execution${events === null ? ': deleting them needs a database URL' : ' deleted'}`,
         ]
       : []),
-    events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'record')} of events deleted`,
+    events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'event record')} deleted`,
     ...(isComplete ? [] : ['interrupted: run it again to continue']),
   ];
   return { exitCode: isComplete ? 0 : 2, lines, json: { ok: isComplete, engine: address, dryRun: false, ...report } };

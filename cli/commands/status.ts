@@ -33,7 +33,7 @@ export const status: CommandDefinition<StatusOptions> = {
   examples: [
     { command: 'status', does: 'use the engine of the configuration' },
     { command: 'status --router https://router.example.org', does: 'go through the router, as ops.clientId' },
-    { command: 'status --stale-after 30s', does: 'count a worker as gone after 30 s' },
+    { command: 'status --stale-after 30s', does: 'count a worker as inactive after 30 s without a poll' },
   ],
   addOptions: (command) => addStaleAfterOption(addEngineOptions(command)),
   run: runStatus,

@@ -32,7 +32,7 @@ export const workersCommand: CommandDefinition<WorkersOptions> = {
     { command: 'workers --domain 002', does: 'show the workers of one college adaptor' },
     {
       command: 'workers --task mdm_share --stale-after 30s',
-      does: 'show one task type; a worker is gone after 30 s without a poll',
+      does: 'show one task type; a worker is inactive after 30 s without a poll',
     },
   ],
   addOptions: (command) =>

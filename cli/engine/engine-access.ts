@@ -116,7 +116,7 @@ function parseBases(urls: readonly string[], suffix: string): { origins: string[
   const bases = urls.map((url) => parseBase(url.trim(), suffix));
   const [first, ...others] = bases as [Base, ...Base[]];
   if (others.some(({ prefix }) => prefix !== first.prefix))
-    throw new CommandError([`${urls.join(',')}: several addresses of an engine need the same path`]);
+    throw new CommandError([`${urls.join(',')}: several addresses of an engine must have the same path`]);
   const address = bases.map((base) => base.address).join(',');
   return { origins: bases.map(({ origin }) => origin), prefix: first.prefix, address };
 }

@@ -7,7 +7,11 @@ const option = '--stale-after';
 
 /** Adds `--stale-after`, 90 s by default. */
 export function addStaleAfterOption(command: Command): Command {
-  return command.option(`${option} <duration>`, 'a worker counts as gone when its last poll is older than this', '90s');
+  return command.option(
+    `${option} <duration>`,
+    'a worker counts as inactive when its last poll is older than this',
+    '90s',
+  );
 }
 
 /** Returns milliseconds. A bare number is in seconds. @throws CommandError when it is not a duration */

@@ -49,7 +49,7 @@ const addPerson: PersonWrite = ({ persons, identity: { misCode }, fields, origin
   const given = fields();
   const person = createPerson({ misCode, sisPersonId: requireText(given, 'sisPersonId') }, given);
   if (persons.has(person.sisPersonId)) {
-    throw new BackEndError('409 person-exists', 'the college has a person with this sisPersonId');
+    throw new BackEndError('409 person-exists', 'the college already has a person with this sisPersonId');
   }
   persons.save(person, origin);
   // Relative to the request (RFC 9110 section 10.2.2), since clients of the router use another path.

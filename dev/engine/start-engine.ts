@@ -60,8 +60,7 @@ export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
     const launch = (output: Writable) => launchJavaEngine({ java, installed, port, stateDir, output, tuning });
     return { kind: 'own', how: `Java ${java.major}`, launch };
   }
-  if (isRedisStore(tuning?.database))
-    throw new Error(`an engine on Redis needs Java\n${noEngineMessage(search, 'unsupported with Redis')}`);
+  if (isRedisStore(tuning?.database)) throw new Error(noEngineMessage(search));
   const dockerProblem = await findDockerProblem();
   if (dockerProblem === undefined) {
     return { kind: 'own', how: 'Docker', launch: (output) => launchContainerEngine({ port, stateDir, output }) };
@@ -113,16 +112,21 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
   }
 }
 
-/** Returns the message for a failed search: what is needed, the searched locations, and how to fix it. */
-export function noEngineMessage({ searched }: JavaSearch, dockerProblem: string): string {
+/**
+ * Returns the message for a failed search: what is needed, the searched locations, and how to fix it.
+ * @param dockerProblem why Docker cannot run the engine; absent for an engine on Redis, which runs only with Java
+ */
+export function noEngineMessage({ searched }: JavaSearch, dockerProblem?: string): string {
   const { minJava, version } = engineRelease;
   return [
-    `The workflow engine (Conductor ${version}) needs Java ${minJava} or newer, or Docker; neither was found.`,
+    dockerProblem === undefined
+      ? `The workflow engine (Conductor ${version}) on Redis needs Java ${minJava} or newer, which was not found.`
+      : `The workflow engine (Conductor ${version}) needs Java ${minJava} or newer, or Docker; neither was found.`,
     ...searched.map(({ location, found }) => `  ${location}: ${found}`),
-    `  Docker: ${dockerProblem}`,
+    ...(dockerProblem === undefined ? [] : [`  Docker: ${dockerProblem}`]),
     'Do one of these:',
     `  - install a JDK ${minJava} or newer and Maven, and set JAVA_HOME if the JDK is not found`,
-    '  - install and start Docker',
+    dockerProblem === undefined ? '  - start without --store redis' : '  - install and start Docker',
     'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
   ].join('\n');
 }

@@ -100,7 +100,7 @@ function untilSignal(stack: Stack, ending: AbortController, say: (line: string) 
         process.exit(1);
       }
       ending.abort();
-      say('Stopping (Ctrl-C once more stops at once).');
+      say('Stopping. Press Ctrl-C again to stop immediately.');
       resolve();
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);

@@ -31,7 +31,8 @@ export async function importPlugins(
     try {
       const plugin = (await import(specifierOf(path, rootDir))) as Plugin;
       if (isPlugin(plugin)) imported.push({ name, plugin, settings });
-      else problems.add(['plugins', name], `${path} does not export version, policies (of declarePolicy) and init`);
+      else
+        problems.add(['plugins', name], `${path} must export version, policies (created with declarePolicy) and init`);
     } catch (error) {
       const advice = replacementOfPackage(path);
       problems.add(['plugins', name], advice ?? `${path} cannot be loaded: ${(error as Error).message}`);

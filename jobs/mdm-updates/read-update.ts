@@ -30,7 +30,7 @@ export function readUpdate(body: unknown): Update | { readonly wrong: string } {
   const names = (isUpdate.errors ?? []).map(
     ({ instancePath, params }) => (params['missingProperty'] as string | undefined) ?? instancePath.slice(1),
   );
-  return { wrong: [...new Set(names)].join(', ') || 'no JSON object' };
+  return { wrong: [...new Set(names)].join(', ') || 'not a JSON object' };
 }
 
 function parse(text: string): unknown {

@@ -25,7 +25,7 @@ export interface PrunePlan {
 export interface PruneReport {
   /** Executions that were deleted. */
   readonly executions: number;
-  /** Executions that were kept although the index shows them ended. */
+  /** Executions that were kept although the index shows them as ended. */
   readonly kept: number;
   /** Index rows without an execution: deleted with a database, else only counted. */
   readonly orphans: number;

@@ -18,7 +18,7 @@ const reasons: Readonly<Record<Case, string>> = {
   event_stuck: 'its event was not published',
   event_lost: 'its event was lost',
   outcome_unknown: 'its worker did not report in time',
-  never_scheduled: 'it was never given a task',
+  never_scheduled: 'the engine scheduled no task for it',
   never_retried: 'the next attempt of its task was lost',
   share_lost: 'its event was lost',
   unknown_version: 'its workflow version is not known',

@@ -25,7 +25,7 @@ export interface ProbeTarget {
   readonly executionId: string;
 }
 
-/** State of a probe: running, with a response of the back end, or ended without one. */
+/** State of a probe: running, ended with a response of the back end, or ended without one. */
 export type ProbeState = 'under-way' | 'answered' | 'unanswered';
 
 /**

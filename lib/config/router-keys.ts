@@ -45,11 +45,11 @@ export const router = {
     [],
   ),
   'router.maxConnections': count(
-    'limit of connections to the public port; beyond it, the connection that has been idle longest is closed',
+    'limit on connections to the public port; beyond it, the connection that has been idle longest is closed',
     4_000,
   ),
   'router.maxConnectionsPerAddress': optionalCount(
-    'limit of connections from one address, except for trusted proxies; no limit per address when absent',
+    'limit on connections from one address, except for trusted proxies; no limit per address when absent',
   ),
   'router.headersTimeoutMs': milliseconds('deadline for the arrival of a request header', 10_000),
   'router.requestTimeoutMs': milliseconds('deadline for the arrival of a whole request', 30_000),
@@ -74,7 +74,7 @@ export const router = {
     'scope whose clients may choose a workflow version with `X-Workflow-Version`; no client may when absent',
   ),
   'router.docs': withDefault(
-    Type.Boolean({ description: 'serves the page `/docs`; the document `/openapi.json` is always served' }),
+    Type.Boolean({ description: 'serves the page `/docs`; it has no effect on the document `/openapi.json`' }),
     true,
   ),
   'ops.host': withDefault(text('address the operations port binds to'), '127.0.0.1'),

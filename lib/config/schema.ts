@@ -52,21 +52,24 @@ const conductor = {
 };
 
 const admission = {
-  'admission.minLimit': count('lower bound of the adaptive limit of client executions that wait for a worker', 8),
+  'admission.minLimit': count('lower bound of the adaptive limit on client executions that wait for a worker', 8),
   'admission.initialLimit': count('initial value of the adaptive limit', 32),
   'admission.maxLimit': count('upper bound of the adaptive limit', 64),
-  'admission.maxInFlight': count('limit of client executions in flight, including those at a worker', 512),
+  'admission.maxInFlight': count('limit on client executions in flight, including those at a worker', 512),
   'admission.queueLength': count('length of the admission queue, in requests', 192),
   'admission.queueMs': milliseconds('longest wait in the admission queue', 5_000),
   'admission.backEndSharePercent': percent('largest share of limits and queue for one back end', 67),
   'breaker.engine.windowMs': milliseconds('circuit breaker of the engine: window in which starts count', 10_000),
-  'breaker.engine.minCalls': count('minimum number of starts in the window before it opens', 20),
-  'breaker.engine.failurePercent': percent('share of failed starts at which it opens', 50),
-  'breaker.engine.openMs': milliseconds("how long it stays open before the engine's health is checked", 2_000),
+  'breaker.engine.minCalls': count('minimum number of starts in the window before the circuit breaker opens', 20),
+  'breaker.engine.failurePercent': percent('share of failed starts that opens the circuit breaker', 50),
+  'breaker.engine.openMs': milliseconds(
+    "how long the circuit breaker stays open before the engine's health is checked",
+    2_000,
+  ),
   'breaker.backEnd.windowMs': milliseconds('circuit breaker of each back end: window in which outcomes count', 30_000),
-  'breaker.backEnd.minCalls': count('minimum number of outcomes in the window before it opens', 10),
-  'breaker.backEnd.failurePercent': percent('share of requests without a response at which it opens', 50),
-  'breaker.backEnd.openMs': milliseconds('how long it stays open before a probe', 4_000),
+  'breaker.backEnd.minCalls': count('minimum number of outcomes in the window before the circuit breaker opens', 10),
+  'breaker.backEnd.failurePercent': percent('share of requests without a response that opens the circuit breaker', 50),
+  'breaker.backEnd.openMs': milliseconds('how long the circuit breaker stays open before a probe', 4_000),
 };
 
 const backEnds = {
@@ -140,7 +143,7 @@ const operations = {
     'service-router:records:',
   ),
   'records.max': optionalCount(
-    'limit of records of executions in `redis.url`; beyond it, the record of the execution that ended first is dropped, and the execution is never pruned; no limit when absent',
+    'limit on records of executions in `redis.url`; beyond it, the record of the execution that ended first is dropped, and the execution is never pruned; no limit when absent',
   ),
   'limits.store': withDefault(
     Type.Enum(['memory', 'redis'], {
@@ -175,7 +178,7 @@ const operations = {
     }),
     [],
   ),
-  'otel.samplePercent': percent('share of the traces started by this product that is sampled', 100),
+  'otel.samplePercent': percent('sampled share of the traces that this product starts', 100),
   'config.url': list('remote property files (http, https or file), read after `config/default.properties`', []),
   'config.timeoutMs': milliseconds('deadline of one fetch of a remote property file', 3_000),
   'config.lastKnownGoodDir': text(

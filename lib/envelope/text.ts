@@ -30,5 +30,5 @@ export function decodeText(json: string): string {
   } catch {
     // The error of JSON.parse is dropped, because its message quotes the text.
   }
-  throw new TypeError('a text is not a JSON string');
+  throw new TypeError('an encoded text is not a JSON string');
 }

@@ -1,4 +1,4 @@
-// Parses JSON objects: plainly, or without rounding numbers, with JSON.parse's source text access.
+// Parses JSON objects: as JSON.parse does, or without rounding numbers (by JSON.parse's source text access).
 
 type ParseWithSource = (
   text: string,

@@ -21,7 +21,7 @@ export const problemExplanations = {
   'idempotency-key-missing': {
     happened:
       'The operator requires an `Idempotency-Key` with every write on this path, and the request had none. Nothing was started.',
-    advice: 'send your own key with every write',
+    advice: 'send a new key with each write, and the same key when you repeat it',
   },
   'malformed-idempotency-key': {
     happened:

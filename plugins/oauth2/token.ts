@@ -33,8 +33,8 @@ const parameters = Type.Object(
           'request and response: `oauth2` as in RFC 6749; `conductor` as Conductor SDKs send and expect them',
       }),
     ),
-    maxFailuresPerClient: attempts('limit of wrong secrets from one address for one client', 10),
-    maxFailuresPerAddress: attempts('limit of wrong secrets from one address', 100),
+    maxFailuresPerClient: attempts('limit on wrong secrets from one address for one client', 10),
+    maxFailuresPerAddress: attempts('limit on wrong secrets from one address', 100),
   },
   {
     additionalProperties: false,

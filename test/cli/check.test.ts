@@ -112,10 +112,10 @@ describe('router check', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     const lines = stderr.split('\n').map((line) => line.replace(/^gateway\.config\.yml:\d+:\d+: /, ''));
-    const inParameters = 'becomes admission: { backEndOf: … } in the action of workflow';
+    const inParameters = 'becomes admission: { backEndOf: … } in the action of "workflow"';
     expect(lines).toContainEqual(expect.stringMatching(/^plugins\.compression: .* remove this plugin$/));
-    expect(lines).toContainEqual(expect.stringMatching(/^policies\[5\]: admission control .* remove admission here/));
-    expect(lines).toContainEqual(expect.stringMatching(/^policies\[6\]: compression .* remove compress here/));
+    expect(lines).toContainEqual(expect.stringMatching(/^policies\[5\]: admission control .* remove "admission" here/));
+    expect(lines).toContainEqual(expect.stringMatching(/^policies\[6\]: compression .* remove "compress" here/));
     expect(
       lines.filter((line) => /^pipelines\.adaptor\.policies/.test(line) && line.endsWith(inParameters)),
     ).toHaveLength(1);
@@ -289,7 +289,7 @@ describe('check, the paths of executions', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: clients could not find their executions: .* executions with serve: response\n\n1 problem\n$/,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: clients could not find their executions: .* "executions" with serve: response\n\n1 problem\n$/,
     );
   });
 

@@ -8,7 +8,7 @@ import { type ComposeProject, createComposeProject } from './compose-project.ts'
 import { composeVariables } from './deployment-files.ts';
 import { requires } from '../run/requirements.ts';
 
-/** Builds the images unless SERVICE_ROUTER_VERSION names a version, whose images are used. */
+/** Builds the images, unless SERVICE_ROUTER_VERSION names a version: then its images are used. */
 const build = process.env['SERVICE_ROUTER_VERSION'] === undefined ? ['--build'] : ['--no-build'];
 const minutes = 60_000;
 
@@ -83,7 +83,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
       headers: { authorization: login('operator', project.secrets['CONDUCTOR_UI_PASSWORD']), ...headers },
     });
 
-  it('a client of the realm gets a response, whose execution the UI shows', async () => {
+  it('a client of the realm gets a response, and the UI shows the execution', async () => {
     const answer = await callAs('demo', '/movies/Metropolis');
     expect(answer.status).toBe(200);
     expect(answer.json()).toMatchObject({ title: 'Metropolis' });
@@ -126,7 +126,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
     }
   });
 
-  /** If Grafana's image is not available, WITHOUT_GRAFANA=1 replaces it. */
+  /** If Grafana's image is not available, WITHOUT_GRAFANA=1 skips this test. */
   it('Grafana asks for a login and has the dashboard', requires('grafana'), async () => {
     expect((await call(`${project.grafanaUrl}/api/search`)).status).toBe(401);
     const authorization = login('admin', project.secrets['GRAFANA_ADMIN_PASSWORD']);

@@ -139,7 +139,7 @@ describe('npm start', () => {
     expect(code).toBe(0);
     expect(printed).not.toContain('Ready after');
     expect(printed).toMatch(
-      /Stopping \(Ctrl-C once more stops at once\)\.\nWaiting for workers, workers-002, pruner to end\.\nWaiting for router to end\.\n/,
+      /Stopping\. Press Ctrl-C again to stop immediately\.\nWaiting for workers, workers-002, pruner to end\.\nWaiting for router to end\.\n/,
     );
     engine.closeAllConnections();
     engine.close();

@@ -1,4 +1,5 @@
-// Tests of docs/explanation/architecture.md: every path that it names exists, and it describes every top-level folder.
+// Tests of docs/explanation/architecture.md: every path that it names exists, and it names every folder of
+// plugins/conductor. The README has a line for every top-level folder.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -339,7 +339,7 @@ describe('keys', () => {
     expect(keyFetches() - before).toBeLessThanOrEqual(2 + seconds / cacheSeconds + seconds / 5);
   });
 
-  it('the provider is unavailable → known tokens work, unknown ones get 503, and no token is issued', async () => {
+  it('the provider is unavailable → tokens with a known key work, those with an unknown key get 503, and no token is issued', async () => {
     const { stack } = attacked;
     const known = token();
     expect(await usable(known)).toBe(200);

@@ -32,7 +32,7 @@ const stores: readonly [EngineKind, readonly Requirement[]][] = [
   ['redis', ['redis']],
 ];
 
-describe.each(stores)('an engine on %s with a core', (kind, needs) => {
+describe.each(stores)('an engine on %s with one core', (kind, needs) => {
   it('serves the queue of every event handler', requires('full', ...needs), async () => {
     const engine = await startFaultEngine(kind, {
       ownServer: true,

@@ -159,9 +159,9 @@ describe('a message that is not an update', requires('full', 'rabbitmq'), () => 
   const text = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   const all = 'misCode, sisPersonId, cccid, updateId';
   const rejected: [what: string, body: Buffer, why: string][] = [
-    ['not JSON', text('<update/>'), 'no JSON object'],
-    ['empty', text(''), 'no JSON object'],
-    ['null', text('null'), 'no JSON object'],
+    ['not JSON', text('<update/>'), 'not a JSON object'],
+    ['empty', text(''), 'not a JSON object'],
+    ['null', text('null'), 'not a JSON object'],
     ['an empty object', text({}), all],
     ['without a field', text({ ...newUpdate(), cccid: undefined }), 'cccid'],
     ['with a number as a key', text({ ...newUpdate(), sisPersonId: 422384 }), 'sisPersonId'],

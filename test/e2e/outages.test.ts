@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 
 describe('the engine', () => {
-  it('away: 503 with Retry-After without waiting for a timeout, nothing started; 401 and 404 stay exact; service returns by itself', async () => {
+  it('away: 503 with Retry-After without waiting for a timeout, nothing started; 401 and 404 are unaffected; service returns by itself', async () => {
     await engine.cut();
     const startedAt = performance.now();
     const answer = await demo(film);

@@ -71,7 +71,7 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       await checkAnswersOf(url);
       return { url, operationsUrl, program, gatewayConfigFile: file };
     },
-    /** Reloads a running router with other lines in that place. */
+    /** Reloads a running router with other lines in place of the adaptor route's `version`. */
     async reload({ url, program, gatewayConfigFile }: VersionedRouter, pins: string) {
       writeFileSync(gatewayConfigFile, mapWith(workflow, pins));
       if ((await reload(program)) === 'refused') throw new Error(`the router refuses ${pins}`);

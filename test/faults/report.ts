@@ -81,7 +81,9 @@ function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {
 function lostIn({ losses }: Findings): string[] {
   if (losses === undefined || losses.lost + losses.explained === 0) return [];
   const { restarts, lost, longestMs, explained } = losses;
-  return [`Redis lost ${lost} writes in ${restarts} restarts (${longestMs} ms), which explain ${explained} violations`];
+  return [
+    `Redis lost ${lost} writes in ${restarts} restarts (at most the last ${longestMs} ms); they explain ${explained} violations`,
+  ];
 }
 
 const recoveryHead = [

@@ -49,11 +49,14 @@ export interface Findings {
   readonly violations: number;
   /** The first violations. */
   readonly examples: readonly Violation[];
-  /** With an engine on Redis, the data that killed Redis servers have lost, and the violations that this explains. */
+  /**
+   * With an engine on Redis, the data lost by Redis servers that were killed, and the violations that this loss
+   * explains.
+   */
   readonly losses?: StoreLosses | undefined;
   readonly complaints: readonly string[];
   readonly notes: readonly string[];
-  /** Why the run broke off; its figures cover the time until then. */
+  /** Why the run was aborted; its figures cover the time until then. */
   readonly brokeOff?: string | undefined;
   readonly recoveries: readonly Recovery[];
   readonly undisturbed: Availability;

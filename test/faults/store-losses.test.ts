@@ -31,7 +31,7 @@ const execution = (found: boolean): AnyEvent => ({
 const person: AnyEvent = {
   ...{ at: 99_000, actor: 'observer', event: 'person', mis: '001', id: '1', cccid: 'A', mdm: 'B', others: {} },
 };
-/** Redis is killed at 2000 and has lost the second before. */
+/** Redis is killed at 2000 and has lost the writes of the preceding second. */
 const restarted = (more: object = {}): AnyEvent => ({
   ...{ at: 3_000, actor: 'observer', event: 'restarted', what: 'Redis', appendfsync: 'everysec' },
   ...{ marks: 100, lost: 50, from: 1_000, to: 2_000 },

@@ -13,7 +13,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 
 const key = createKey();
-/** An engine without tasks, with every definition, and with an index, which refuses a malformed query. */
+/** An engine without tasks and with every definition. It has an index: it refuses a malformed query. */
 const engine = createServer((request, response) => {
   const isList = /\/(?:tasks\/poll|polldata)\//.test(String(request.url)) || request.url?.endsWith('/all');
   if (request.url?.includes('query=indexed')) response.statusCode = 400;
@@ -82,7 +82,7 @@ describe('a router whose engine is not up yet', () => {
   it('logs that the engine responds, once it does', async () => {
     engine.listen(enginePort, '127.0.0.1');
     await once(engine, 'listening');
-    await pollUntil('a poll that the engine responds', async () => {
+    await pollUntil('a poll that the engine responds to', async () => {
       await poll();
       return said().includes('the engine responds');
     });

@@ -30,7 +30,7 @@ const places = {
   },
   haproxy: () => {
     const program = process.env['HAPROXY'] ?? findProgram('haproxy', ['/usr/sbin', '/usr/local/sbin']);
-    // Older versions close a client's connection without a response when a router breaks off.
+    // Older versions close a client's connection without a response when a router aborts a connection.
     const version = program && /version (\d+)\./.exec(spawnSync(program, ['-v'], { encoding: 'utf8' }).stdout)?.[1];
     return Number(version) >= 3 ? program : undefined;
   },
@@ -50,7 +50,7 @@ const succeeds = (command: string, args: readonly string[], what: string) => () 
 
 /** Each requirement returns why it is not met; undefined when it is met. */
 const requirements = {
-  full: () => (depthOfRun() === 'full' ? undefined : 'runs in full depth: npm run test:full'),
+  full: () => (depthOfRun() === 'full' ? undefined : 'runs only in full depth: npm run test:full'),
   redis: placed('redis-server', 'redis-server (apt-get install redis-server)'),
   postgresql: placed('postgres', 'initdb, postgres and pg_dump (apt-get install postgresql)'),
   rabbitmq: placed(
@@ -77,7 +77,7 @@ const requirements = {
     spawnSync('sh', ['-c', 'test "$(ulimit -Hn)" = unlimited || test "$(ulimit -Hn)" -ge 10000']).status === 0
       ? undefined
       : 'needs 10,000 open files (ulimit -n)',
-  grafana: () => (process.env['WITHOUT_GRAFANA'] === '1' ? 'WITHOUT_GRAFANA=1' : undefined),
+  grafana: () => (process.env['WITHOUT_GRAFANA'] === '1' ? 'is excluded by WITHOUT_GRAFANA=1' : undefined),
 } satisfies Record<string, () => string | undefined>;
 
 export type Requirement = keyof typeof requirements;

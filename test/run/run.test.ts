@@ -48,13 +48,15 @@ describe('a requirement', () => {
 
   it('that is not met: the test does not run, and the table says why', () => {
     vi.stubEnv('WITHOUT_GRAFANA', '1');
-    expect(requires('bash', 'grafana')).toEqual({ skip: true, meta: { notRun: 'WITHOUT_GRAFANA=1' } });
+    expect(requires('bash', 'grafana')).toEqual({ skip: true, meta: { notRun: 'is excluded by WITHOUT_GRAFANA=1' } });
   });
 
   it('that is not met and that TEST_REQUIRE names: throws', () => {
     vi.stubEnv('WITHOUT_GRAFANA', '1');
     vi.stubEnv('TEST_REQUIRE', 'redis,grafana');
-    expect(() => requires('grafana')).toThrow('TEST_REQUIRE names grafana, and this test WITHOUT_GRAFANA=1');
+    expect(() => requires('grafana')).toThrow(
+      'TEST_REQUIRE names grafana, and this test is excluded by WITHOUT_GRAFANA=1',
+    );
   });
 });
 

@@ -59,7 +59,7 @@ export class FakeRouter {
     return this.#held.size;
   }
 
-  /** Starts listening; after an outage on the same port. */
+  /** Starts listening; after an outage, it listens on the same port again. */
   async start(): Promise<this> {
     const server = createServer((request, response) => void this.#handle(request, response));
     this.#server = await listenOnLoopback(server, { port: this.#port });

@@ -32,8 +32,8 @@ export interface OutgoingResultsOptions {
 /** Pauses in milliseconds between attempts of one result. */
 const retryPause = { base: 50, max: 1_000 };
 /**
- * A result is retried for this many response timeouts: an engine that was unavailable for that long has not timed the
- * task out yet and accepts the result.
+ * A result is retried for this many response timeouts: an engine that was unavailable for that long could not time the
+ * task out, so it still accepts the result.
  */
 const retryResponseTimeouts = 2;
 /** Minimum time in milliseconds for which a result is retried, even for tasks without a response timeout. */

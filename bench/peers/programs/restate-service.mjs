@@ -1,4 +1,4 @@
-// The service of Restate: a handler with one durable step. The Restate server calls it over HTTP/2.
+// A Restate service: a handler with one durable step. The Restate server calls it over HTTP/2.
 
 import { createServer } from 'node:http2';
 import { endpoint, service } from '@restatedev/restate-sdk';

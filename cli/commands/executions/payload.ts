@@ -18,7 +18,9 @@ export interface ShownPayload {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** Decodes request and response. Binary bodies are shown by their size. Undecodable parts are shown with the reason. */
+/**
+ * Decodes request and response. Of a binary body, only the size is shown. Undecodable parts are shown with the reason.
+ */
 export function readPayload({ workflowId, input, output }: WholeExecution, config: Config): ShownPayload {
   const codec = createPayloadCodec(config);
   const request = side('request', () => {

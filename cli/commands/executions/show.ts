@@ -127,7 +127,10 @@ function describeHead(execution: WholeExecution, { totalMs, waitsFor }: Timeline
     ['workflow', `${workflowName} v${workflowVersion}`],
     ['state', `${paintState(status)}${reason === undefined ? '' : `: ${printable(reason)}`}`],
     ['started', time(startTime)],
-    ['ended', endTime > 0 ? `${time(endTime)}, after ${formatSpan(totalMs)}` : `not yet, after ${formatSpan(totalMs)}`],
+    [
+      'ended',
+      endTime > 0 ? `${time(endTime)}, after ${formatSpan(totalMs)}` : `not yet; running for ${formatSpan(totalMs)}`,
+    ],
     ['response', responseStatus === undefined ? undefined : String(responseStatus)],
     ...Object.entries({ route, method, college, client: clientId, request: requestId }).map(
       ([name, value]): [string, string | undefined] => [name, value === undefined ? undefined : printable(value)],

@@ -59,7 +59,7 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
 async function readToken(file: string, stdin: NodeJS.ReadableStream): Promise<string> {
   const content = file === '-' ? await text(stdin) : readFileSync(file, 'utf8');
   const token = content.trim();
-  if (token === '') throw new CommandError([`there is no token in ${file === '-' ? 'standard input' : file}`]);
+  if (token === '') throw new CommandError([`there is no token ${file === '-' ? 'on standard input' : `in ${file}`}`]);
   return token;
 }
 

@@ -133,7 +133,10 @@ function pages({ total, nextOffset }: ExecutionList, query: ListQuery, now: numb
       ? undefined
       : html`<a href="${listAddress({ ...query, asOf, offset: nextOffset })}" rel="next">${order}</a>`;
   return html`<p class="pages">
-    <span>${total} in the engine’s index match state, workflow and time, at ${timeOf(now)} UTC</span>
+    <span
+      >${total} executions in the engine’s index match the chosen state, workflow and time (as of ${timeOf(now)}
+      UTC)</span
+    >
     <a href="${listAddress(query)}">Refresh</a> ${first} ${next}
   </p>`;
 }

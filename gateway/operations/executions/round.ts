@@ -79,7 +79,10 @@ class RoundTree {
     return { workflow, execution, college: callerOf(input).college, event, next };
   }
 
-  /** Follow-up executions whose event is unknown: another version of the handlers or the reconciler started them. */
+  /**
+   * Follow-up executions whose event is unknown: they were started by the reconciler, or by another version of the
+   * handlers.
+   */
   others(): RoundStep[] {
     const steps: RoundStep[] = [];
     for (const execution of this.#rest) {

@@ -84,7 +84,7 @@ function tiles({ inFlight, waitingClients, queued, heldPolls, engineErrors, unre
       tile('requests in the queue', queued),
       tile('held polls', heldPolls),
       tile('engine errors since the start', engineErrors),
-      tile('events unreconciled', unreconciled, unreconciled > 0),
+      tile('unreconciled events', unreconciled, unreconciled > 0),
     ]}
   </dl>`;
 }

@@ -57,7 +57,7 @@ export const workflowSchema = Type.Object(
     restartable: Type.Boolean({ description: 'false: a completed execution cannot be run again by hand' }),
     inputParameters: Type.Array(text, {
       uniqueItems: true,
-      description: 'names of the input; expressions may use no others',
+      description: 'names of the inputs; expressions may use no others',
     }),
     tasks: Type.Array(workflowTask, { minItems: 1 }),
     outputParameters: Type.Optional(values),

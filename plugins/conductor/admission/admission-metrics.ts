@@ -56,7 +56,7 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
     labelNames: ['breaker', 'to'],
     registers,
   });
-  const limitHelp = 'Limit of executions that wait for a worker inside the engine';
+  const limitHelp = 'Limit on executions that wait for a worker inside the engine';
   observeGauge(metrics, { name: 'router_admission_limit', help: limitHelp }, () => state().limit());
   observeGauge(
     metrics,

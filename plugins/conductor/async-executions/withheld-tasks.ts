@@ -117,7 +117,10 @@ export class WithheldTasks {
       if (hasEnded(status)) return 'ended';
       return status.status === 'RUNNING' ? 'running' : 'undecided';
     } catch (error) {
-      this.#options.log.debug({ executionId: workflowInstanceId, ...errorFields(error) }, 'status not read');
+      this.#options.log.debug(
+        { executionId: workflowInstanceId, ...errorFields(error) },
+        'could not read the status of the execution',
+      );
       return 'undecided';
     }
   }

@@ -1,11 +1,11 @@
 // Guarantees that at most one of several executions of an Idempotency-Key is carried out, whichever router started them.
 //
 // A lock keeps two routers from starting two executions for one key, but it expires, and a start that was sent under it
-// may arrive later, for example when a router was suspended or the engine's database hung. A start cannot be fenced, because the
-// engine does not know the keys. So a router that has polled a task of a keyed execution reads the other executions of
-// the key. When a task of one of them was taken, the router terminates the execution that it has polled. When two
-// routers check at the same time, each sees the other's task, because each polled before its check: then both
-// executions are terminated, and nothing is carried out twice.
+// may arrive after that, for example when a router was suspended or the engine's database hung. A start cannot be
+// fenced, because the engine does not know the keys. So a router that has polled a task of a keyed execution reads the
+// other executions of the key. If a task of one of them has been taken, the router terminates the execution whose task
+// it has polled. When two routers check at the same time, each sees the other's task, because each polled before its
+// check: then both executions are terminated, and nothing is carried out twice.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -33,7 +33,7 @@ export async function readSoleExecution(
   const own = all.find(({ workflowId }) => workflowId === workflowInstanceId);
   if (own?.status !== 'RUNNING') return own;
   const { clientId } = inboundOf(own);
-  // Another client may have chosen the same text as its request id.
+  // The request id of another client may be the same text.
   const isOther = (other: WholeExecution) => other !== own && inboundOf(other).clientId === clientId;
   if (!all.some((other) => isOther(other) && !isSuperseded(other) && !isUntouched(other))) return own;
   await api.terminate(workflowInstanceId, superseded);

@@ -152,7 +152,8 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
       timeout: { type: 'integer', minimum: 0, description: 'How long to wait for tasks, in milliseconds.' },
       wanted: {
         type: 'array',
-        description: 'The queues whose tasks to take; none: the response comes when the results are stored.',
+        description:
+          'The queues from which to take tasks. When the list is empty, the response comes when the results are stored.',
         items: {
           type: 'object',
           required: ['taskType', 'count'],

@@ -26,7 +26,7 @@ export interface GaugeSources {
   readonly queues: TaskQueues;
   readonly results: ResultBudget;
   readonly calls: () => number;
-  /** Returns every task type that ships with the product. */
+  /** Returns every task type that the definitions of the active configuration contain. */
   readonly taskTypes: () => readonly string[];
 }
 
@@ -38,13 +38,13 @@ export function createGauges(
   const gauge = (name: string, help: string, read: () => number) => observeGauge(metrics, { name, help }, read);
   gauge(
     'router_completion_waiters',
-    'Waits for the end of an execution: by clients, and for asynchronous executions (202)',
+    'Waiters for the end of an execution: clients, and asynchronous executions (202)',
     () => waiters.size,
   );
-  gauge('router_held_polls', 'Polls of workers held by this router', () => queues.heldPolls);
+  gauge('router_held_polls', 'Worker polls held by this router', () => queues.heldPolls);
   gauge('router_ready_tasks', 'Tasks at this router that no worker has taken yet', () => queues.readyTasks);
   gauge('router_result_bytes', 'Bytes of large results that are being processed', () => results.held);
-  gauge('router_results_waiting', 'Large results of workers that are queued and not read yet', () => results.waiting);
+  gauge('router_results_waiting', 'Large task results that are queued and not read yet', () => results.waiting);
   new Counter({
     name: 'router_engine_calls_total',
     help: 'Calls made to the engine since the start',

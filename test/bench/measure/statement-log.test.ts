@@ -21,7 +21,7 @@ const log = `2026-11-25 13:00:00 UTC LOG:  database system is ready
 `;
 
 describe('the log of PostgreSQL', () => {
-  it('gives executed statements, each in one line', () => {
+  it('gives executed statements, each on one line', () => {
     expect(parseStatements(log).slice(1, 4)).toEqual([
       { at: 100.1, session: '8', text: 'BEGIN' },
       { at: 100.2, session: '8', text: 'INSERT INTO a (b) VALUES ($1)' },
@@ -41,7 +41,7 @@ describe('the log of PostgreSQL', () => {
     });
   });
 
-  it('counts commits and statements outside a transaction block as commits, and no rollbacks', () => {
+  it('counts commits and statements outside a transaction block as commits, but not rollbacks', () => {
     const phases = countByPhase(parseStatements(log));
     expect(phases.get('start')?.commits).toBe(3);
     expect(phases.get('result')?.commits).toBe(0);

@@ -68,9 +68,9 @@ describe('the list of failures', () => {
     );
   });
 
-  it('has the repetitions that broke off', () => {
+  it('has the aborted repetitions', () => {
     expect(failureList([resultOf('late', { brokenOff: ['it did not start\nat all'] })])).toBe(
-      'First failure of each system:\n\n- about late, a repetition that broke off: it did not start',
+      'First failure of each system:\n\n- about late, aborted repetition: it did not start',
     );
   });
 

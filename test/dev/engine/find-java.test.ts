@@ -101,6 +101,20 @@ describe('noEngineMessage', () => {
       'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
     ]);
   });
+
+  it('does not name Docker for an engine on Redis', async () => {
+    const message = noEngineMessage(await search({}, ['/nowhere/jvm']));
+    expect(message.split('\n')).toEqual([
+      'The workflow engine (Conductor 3.32.1) on Redis needs Java 21 or newer, which was not found.',
+      '  JAVA_HOME: none',
+      '  PATH: none',
+      '  /nowhere/jvm: none',
+      'Do one of these:',
+      '  - install a JDK 21 or newer and Maven, and set JAVA_HOME if the JDK is not found',
+      '  - start without --store redis',
+      'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
+    ]);
+  });
 });
 
 describe('sharesDatabase', () => {

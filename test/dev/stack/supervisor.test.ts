@@ -35,7 +35,7 @@ describe('a supervisor', () => {
     await supervisor.ready;
     const first = supervisor.pid!;
     process.kill(first, 'SIGKILL');
-    await pollUntil('it has another process', () => supervisor.pid !== first);
+    await pollUntil('another process', () => supervisor.pid !== first);
     expect(crashes).toEqual([
       { ending: { code: null, signal: 'SIGKILL' }, count: 1, decision: { action: 'restart', delayMs: 10 } },
     ]);
@@ -61,7 +61,7 @@ describe('a supervisor', () => {
     await supervisor.stop();
   });
 
-  it('stops a program that is not ready in time, as if it had crashed', async () => {
+  it('stops a program that is not ready in time, and counts this as a crash', async () => {
     const { options } = supervise('stays.ts');
     const waitUntilReady = async (): Promise<never> => {
       throw new Error('not ready in time');
@@ -78,7 +78,7 @@ describe('a supervisor', () => {
     const { supervisor, crashes } = supervise('dies.ts', '20');
     supervisor.start();
     await expect(supervisor.ready).resolves.toEqual({});
-    await pollUntil('it was given up', () => crashes.at(-1)?.decision.action === 'give up');
+    await pollUntil('the supervisor to give up', () => crashes.at(-1)?.decision.action === 'give up');
   });
 
   it('does not restart a program that it has stopped', async () => {
@@ -94,7 +94,7 @@ describe('a supervisor', () => {
   it('can be stopped while it waits to restart the program', async () => {
     const { supervisor, crashes } = supervise('dies.ts');
     supervisor.start();
-    await pollUntil('it died', () => crashes.length === 1);
+    await pollUntil('the program to crash', () => crashes.length === 1);
     await supervisor.stop();
     await expect(supervisor.ready).rejects.toThrow('it was stopped');
   });

@@ -1,5 +1,5 @@
-// Cases of processes that are stopped (SIGSTOP) past every timeout and then continued: nothing may be applied twice or
-// too late.
+// Cases of processes that are stopped (SIGSTOP) for longer than every timeout and then continued: nothing may be
+// applied twice or too late.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Program } from '../../stack/program.ts';
@@ -12,9 +12,9 @@ import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
 /**
- * Timeouts are a quarter of their defaults: response timeouts (writes 90 s, reads 22 s), calls to back ends (20 s)
- * and to the engine (10 s), and the response deadline (25 s). Not scaled: a lock of an Idempotency-Key lasts 60 s and
- * two calls to the engine, so a router is stopped for longer than that.
+ * Timeouts are a quarter of their defaults: response timeouts (writes 90 s, reads 22 s), calls to back ends (20 s) and
+ * to the engine (10 s), and the response deadline (25 s). Not scaled: an idempotency lock lasts 60 s plus the timeout
+ * of two calls to the engine, so a router is stopped for longer than that.
  */
 const writeTimeoutMs = 23_000;
 const budgetMs = 6_000;
@@ -23,7 +23,7 @@ const lockMs = 65_000;
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
 /** Number of additional workers that are stopped. */
 const addedWorkers = 5;
-/** A write that is applied later than this many milliseconds was sent to the back end after its task had timed out. */
+/** If a write is applied later than this after its request, it was sent after its task had timed out. In milliseconds. */
 const lateMs = budgetMs + writeTimeoutMs;
 
 const world: WorldOptions = {

@@ -23,9 +23,9 @@ describe('a message', () => {
   });
 
   it.each([
-    [undefined, 'no JSON object'],
-    ['<update/>', 'no JSON object'],
-    [[update], 'no JSON object'],
+    [undefined, 'not a JSON object'],
+    ['<update/>', 'not a JSON object'],
+    [[update], 'not a JSON object'],
     [{}, 'misCode, sisPersonId, cccid, updateId'],
     [{ ...update, cccid: undefined }, 'cccid'],
     [{ ...update, sisPersonId: 17 }, 'sisPersonId'],

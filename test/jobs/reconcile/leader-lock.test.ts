@@ -51,7 +51,7 @@ describe('with Redis', requires('redis'), () => {
   it('another router acquires the lock when it expires', async () => {
     const [one, other] = [open(redis.url, 300), open(redis.url, 10_000)];
     expect([await one.hold(), await other.hold()]).toEqual([true, false]);
-    await pollUntil('the turn to be free', () => other.hold());
+    await pollUntil('the lock to expire', () => other.hold());
     expect(await one.hold()).toBe(false);
   });
 
@@ -63,7 +63,7 @@ describe('with Redis', requires('redis'), () => {
     await proxy.cut();
     expect(await lock.hold()).toBe(true);
     await proxy.repair();
-    await pollUntil('another to have the turn', () => other.hold());
+    await pollUntil('the other router to hold the lock', () => other.hold());
     await pollUntil('Redis to be asked again', async () => !(await lock.hold()));
     await proxy.stop();
   });

@@ -22,5 +22,5 @@ describe('a text that the engine cannot hold, or would change', () => {
 });
 
 it.each(['', 'text', '1', '{"a":"secret"}'])('%j is not a JSON string → an error that does not quote it', (json) => {
-  expect(() => decodeText(json)).toThrow(new TypeError('a text is not a JSON string'));
+  expect(() => decodeText(json)).toThrow(new TypeError('an encoded text is not a JSON string'));
 });

@@ -1,4 +1,4 @@
-// Tests that load shedding does not refuse a client beyond its rate early, so that the rate limit delays its response.
+// Tests which requests load shedding counts as above a client's rate, so that the pipeline can delay their rejection.
 
 import { expect, it } from 'vitest';
 import { SheddingCounts } from '../../../plugins/limits/shedding-counts.ts';

@@ -1,4 +1,4 @@
-// Tests of completion waiters: a wait ends by an update of its execution, a fallback read or its signal, and leaves
+// Tests of completion waiters: a wait is ended by an update of its execution, a fallback read or its signal, and leaves
 // nothing behind.
 
 import { getEventListeners } from 'node:events';
@@ -58,7 +58,7 @@ describe('a wait', () => {
     expect(await waiting).toEqual(completed);
   });
 
-  it('ends at once when the update arrived before it, ahead of the response to the start', async () => {
+  it('ends at once when the update arrived before the wait began, ahead of the response to the start', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const waits = new CompletionWaiters(engineThatSays(completed), log);
     waits.wake('x', completed);

@@ -84,7 +84,7 @@ describe('only the engine knows the input', () => {
   });
 });
 
-describe('the first task is not the last', () => {
+describe('only the engine knows the final output', () => {
   it.each<[string, WorkflowTask[], Record<string, unknown>?]>([
     ['another SIMPLE task follows', [work, { ...work, taskReferenceName: 'more' }]],
     ['an EVENT that may fail the execution follows', [work, { ...event, optional: false }]],
