@@ -12,7 +12,7 @@ export type TaskOutcome =
       reasonForIncompletion: string;
       outputData?: Record<string, unknown>;
     }
-  /** The engine returns the task to its queue for `callbackAfterSeconds`. */
+  /** The engine returns the task to its queue; workers get it again after `callbackAfterSeconds`. */
   | { status: 'IN_PROGRESS'; callbackAfterSeconds: number; outputData: Record<string, unknown> };
 
 /** A worker of one task type. */

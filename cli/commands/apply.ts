@@ -94,7 +94,7 @@ function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): s
   const routed = shown.changes.find(({ routes }) => routes.length > 0);
   return (
     routed &&
-    `${nameOf(routed)} would be removed, but route ${routed.routes.join(', ')} starts it: change the route first, or use --force`
+    `${nameOf(routed)} would be removed, but is started by route ${routed.routes.join(', route ')}: change the gateway configuration first, or use --force`
   );
 }
 

@@ -9,8 +9,9 @@ export interface ProblemKind {
 }
 
 /**
- * Problem types by code. 503 means that a retry is safe: nothing was started, or only a read. 504 means that the outcome is
- * unknown, unless the problem type says otherwise. `docs/reference/errors.md` is generated from it.
+ * Problem types by code. 503 means that a retry is safe: nothing was started, or only a read. 504 means that the
+ * outcome is unknown, unless the problem type says otherwise. `docs/reference/errors.md` is generated from this
+ * catalogue.
  */
 export const problemKinds = {
   // The request itself

@@ -35,7 +35,10 @@ interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'st
   readonly correlationId: string | undefined;
 }
 
-/** An execution that an event has started repeats the request and the id of its source execution: it has no caller. */
+/**
+ * The input of an execution that an event has started contains copies of the request and the id of its source
+ * execution: such an execution has no caller.
+ */
 function recordFrom({ correlationId, ...names }: Names, input: Input, reopens: boolean): NewRecord {
   const { method, route, clientId, requestId } = input['executionId'] === undefined ? callerOf(input) : {};
   return {

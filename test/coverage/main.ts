@@ -1,5 +1,5 @@
-// `npm run coverage`: runs the tests with V8's coverage in every process, spawned programs included, and shows lines by
-// folder.
+// `npm run coverage`: runs the tests with V8's coverage in every process, spawned programs included, and shows the
+// covered lines by folder.
 //
 // Arguments after `--` go to vitest.
 
@@ -18,7 +18,7 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 const usage = `Usage: npm run coverage -- [options] [-- vitest arguments]
 
   --folder <path>      shows the files of this folder too (may be repeated)
-  --least <percent>    fails when a file of these folders has less of its lines covered
+  --least <percent>    fails when a file of these folders has a smaller share of its lines covered
 `;
 
 async function main(): Promise<number> {

@@ -32,7 +32,7 @@ describe('secrets', () => {
     );
   });
 
-  it('example.env names every variable and gives none a value', () => {
+  it('example.env names every required variable, no unknown one, and gives none a value', () => {
     const lines = textOf('deploy/example.env')
       .split('\n')
       .filter((line) => /^#?\w+=/.test(line));
@@ -113,7 +113,7 @@ describe('what can reach what', () => {
     }
   });
 
-  it('the routers do not reach the back ends, and share Redis with the pruner and the engine on Redis alone', () => {
+  it('the routers do not reach the back ends, and share Redis only with the pruner and the engine on Redis', () => {
     expect(shareNetwork('router-a', 'back-ends')).toBe(false);
     const near = services.map(([name]) => name).filter((name) => name !== 'redis' && shareNetwork(name, 'redis'));
     expect(near.sort()).toEqual(['conductor-redis', 'engine-redis', 'pruner', 'router-a', 'router-b']);
@@ -183,7 +183,7 @@ describe('docker compose config', requires('compose'), () => {
     });
   });
 
-  it('with OAUTH_ISSUER: no Keycloak, none of its secrets, and its endpoints are discovered', () => {
+  it('with OAUTH_ISSUER: no Keycloak, none of its secrets, and the endpoints of the issuer are discovered', () => {
     const ofKeycloak = /^KEYCLOAK_|^(?:DEMO|READER|OPS)_CLIENT_SECRET$/;
     const variables = Object.fromEntries(Object.entries(complete).filter(([name]) => !ofKeycloak.test(name)));
     const issuer = 'https://login.college.example';

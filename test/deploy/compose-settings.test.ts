@@ -11,7 +11,7 @@ import { compose, networksOf, type Service, textOf } from './deployment-files.ts
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 const services = Object.entries(compose.services);
 
-/** Resolves `${…}` as compose does when every secret is set and every optional variable is not. */
+/** Resolves `${…}` as compose does when every secret is set and no optional variable is. */
 function resolved(value: string): string {
   const text = value.replace(
     /(?<!\$)\$\{(\w+)(?::([?+-])([^{}]*))?\}/g,
@@ -208,7 +208,7 @@ describe('files', () => {
 
 describe('health checks', () => {
   it.each(services.filter(([, { healthcheck }]) => healthcheck?.test !== undefined))(
-    '%s: checks itself, or a service that it names',
+    '%s: checks itself, or the load balancer in the case of workers',
     (name, { healthcheck }) => {
       const test = healthcheck?.test?.join(' ') ?? '';
       const asked = [...test.matchAll(/http:\/\/([\w.-]+):/g)].map(([, host]) => host);

@@ -1,5 +1,5 @@
-// Tests of a plain back end without code: the command add-route, the definitions on the engine, requests to a real HTTP
-// server.
+// Tests of adding a plain back end without writing code: the command add-route, the definitions on the engine, requests
+// to a real HTTP server.
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

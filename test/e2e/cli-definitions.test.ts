@@ -229,7 +229,7 @@ describe('what the engine has and the files have not', () => {
     expect(refused.stdout).toMatch(
       /^- workflow \S+ v2 {2}not in the files {2}started by route movies: needs --force$/m,
     );
-    expect(refused.stdout).toContain(`workflow ${movies.workflow} v2 would be removed, but route movies starts it`);
+    expect(refused.stdout).toContain(`workflow ${movies.workflow} v2 would be removed, but is started by route movies`);
     expect((await on.run('apply', '--prune', '--yes', '--force')).exitCode).toBe(0);
     expect(await on.registered()).toEqual(everything);
   });

@@ -29,7 +29,7 @@ interface Gate {
 }
 
 /**
- * Starts a proxy on a free port that forwards every request with unchanged path and headers.
+ * Starts a proxy on a free port that forwards every request with unchanged path and headers, except Host.
  * @param targets http URLs, used round-robin, like a load balancer without affinity
  */
 export async function startRecordingProxy(...targets: readonly string[]) {

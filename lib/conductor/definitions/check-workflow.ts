@@ -32,7 +32,7 @@ function checkTasks(file: DefinitionFile<WorkflowDefinition>): string[] {
   for (const { task, path } of tasksOf(file.definition)) {
     const typeProblem = problemOfTaskType(task.type);
     if (typeProblem !== undefined) report([...path, 'type'], typeProblem);
-    for (const field of missingFields(task)) report(path, `a ${task.type} task needs "${field}"`);
+    for (const field of missingFields(task)) report(path, `a task of type ${task.type} needs "${field}"`);
     if (seen.has(task.taskReferenceName)) {
       report([...path, 'taskReferenceName'], `"${task.taskReferenceName}" is used twice`);
     }
@@ -58,7 +58,9 @@ function checkSwitch({ type, evaluatorType, expression, inputParameters }: Workf
     : [`the expression "${expression}" is not one of its inputParameters`];
 }
 
-/** Checks that tasks refer only to tasks that run before them. The output may refer to every task. */
+/**
+ * Checks that tasks refer only to themselves and to tasks that start before them. The output may refer to every task.
+ */
 function checkExpressions(file: DefinitionFile<WorkflowDefinition>): string[] {
   const { inputParameters: inputs, outputParameters } = file.definition;
   const located = tasksOf(file.definition);

@@ -22,7 +22,7 @@ export interface TaskQueueOptions {
   onWaiting?: (waiting: 'poll' | 'task') => void;
 }
 
-/** Pause between fetches without an announcement, for tasks that no router announces, retries and timeouts. */
+/** Pause between fetches without an announcement, for retries, timeouts and tasks that no router announces. */
 const idleFetchMs = 1_000;
 /** Pauses between fetches after `expect`, for example while an event starts a workflow. */
 const expectationMs = [10, 15, 25, 40, 60, 100, 150, 250, 400];
@@ -51,8 +51,8 @@ const orphanAgeMs = 120_000;
  * The queue of one task type in one domain. At most one fetch runs at a time, however many polls are held. Polls are
  * served in order of arrival. A task fetched for a worker that has disconnected goes to the next worker.
  *
- * The engine keeps a task that is dispatched directly in the queue of another domain until its result arrives, so no
- * fetch returns it.
+ * The engine keeps a directly dispatched task in the queue of another domain until its result arrives, so no fetch
+ * returns it.
  */
 export class TaskQueue implements PolledQueue {
   readonly #options: TaskQueueOptions;

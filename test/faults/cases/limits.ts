@@ -14,7 +14,7 @@ import type { Case } from './case.ts';
  */
 const spareDescriptors = 8;
 
-const routerAway = { I6: 'the router itself is in need' };
+const routerAway = { I6: 'the router itself is short of resources' };
 
 const descriptorsExhausted: Case = {
   name: 'file-descriptors-exhausted',

@@ -11,8 +11,8 @@ import type { Case } from './case.ts';
 const inFlight = 100;
 
 /**
- * Sends reads and writes, none of which gets a response. All of them are in the router; admission control decides how
- * many wait for an execution and how many for a permit.
+ * Sends reads and writes while the back ends do not respond. Admission control decides how many wait for an execution,
+ * how many wait for a permit and how many are refused at once.
  */
 async function fill(world: World, count: number) {
   const { operations, stack } = world;
@@ -64,7 +64,7 @@ const drained: Case = {
       world.expect([200, 503, 504].includes(status ?? 0), `in flight, answered ${status}`);
     world.expect((await stopped) === 0, 'the router did not exit with 0');
     const ms = performance.now() - startedAt;
-    world.expect(ms < 5_000, `draining took ${Math.round(ms)} ms after its requests were answered`);
+    world.expect(ms < 5_000, `draining took ${Math.round(ms)} ms`);
     await load.stop();
     await router.start();
     world.repaired(drained.name);

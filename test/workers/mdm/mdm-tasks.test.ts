@@ -93,7 +93,7 @@ const hardTexts: [string, string][] = [
 ];
 
 describe('mdm_notify', () => {
-  test('notifies MDM of person, college, request and executions, and returns the interested systems', async () => {
+  test('notifies MDM of person, college, request and execution, and returns the interested systems', async () => {
     const interestedSystems = [{ misCode: '002', sisPersonId: 'q2', cccid: 'CCC1', extra: true }];
     replies['/mdm/notifications'] = [200, { notificationId: 'n-1', interestedSystems }];
     const sent = '{ "cccid": "CCC1" }';
@@ -155,7 +155,7 @@ describe('mdm_notify', () => {
   });
 
   test.each(hardTexts)(
-    'a cccid and a key with %s → carried to the share in a form that the engine keeps',
+    'a cccid with %s → carried to the share in a form that the engine keeps',
     async (_label, text) => {
       replies['/mdm/notifications'] = [
         200,
@@ -178,7 +178,7 @@ describe('mdm_notify', () => {
     },
   );
 
-  test('sends an MDM key that contains an expression unchanged in the path of the share', async () => {
+  test('sends a person key from MDM unchanged in the path of the share, even when it contains an expression', async () => {
     const sisPersonId = '${workflow.secrets.X}\0';
     replies['/mdm/notifications'] = [200, { interestedSystems: [{ misCode: '002', sisPersonId, cccid: 'c' }] }];
     const outcome = await notify({});

@@ -177,7 +177,7 @@ describe('a workflow', () => {
     [
       'with a loop that has no condition',
       ({ set }) => set(mdm, ['tasks', 1, 'loopCondition'], undefined),
-      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]: a DO_WHILE task needs "loopCondition"$/,
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[1\]: a task of type DO_WHILE needs "loopCondition"$/,
     ],
     [
       'with a SWITCH whose expression is not one of its parameters',
@@ -243,7 +243,7 @@ describe('an event handler', () => {
       /actions\[0\]\.start_workflow: "taskToDomain" is missing$/,
     ],
     [
-      'that sends its workflow to another pool than the default one',
+      'that sends its workflow to a pool other than the default one',
       changeStart(mdm, ['taskToDomain'], { mdm_notify: '002' }),
       /start_workflow\.taskToDomain: must be {}: the default pool runs these tasks$/,
     ],
