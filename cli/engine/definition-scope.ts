@@ -36,7 +36,7 @@ export interface ShownChange extends ChangeImpact {
 /** A plan with the impact of its changes. */
 export interface ShownPlan extends Plan {
   readonly changes: readonly ShownChange[];
-  /** One line for each workflow version that a route starts and that neither the files nor the engine have. */
+  /** One line for each workflow version that a route starts and that neither the files nor the engine has. */
   readonly missing: readonly string[];
 }
 
@@ -122,7 +122,7 @@ function findMissing(
       (version) => !known.some((other) => other.name === workflow.name && other.version === version),
     );
     return missing.map(
-      (version) => `route ${route} starts ${workflow.name} v${version}, which neither the files nor the engine have`,
+      (version) => `route ${route} starts ${workflow.name} v${version}, which neither the files nor the engine has`,
     );
   });
 }

@@ -124,7 +124,7 @@ function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Confi
   return { bulkhead: { name, domains: action['domainOf'] === undefined ? {} : adaptorDomains(config) } };
 }
 
-/** Adds up the limits of the steps, as their policies declare them. */
+/** Combines the limits of the steps, as their policies declare them. */
 function limitsOf(
   steps: readonly PipelineStep[],
   declarations: Gateway['declarations'],

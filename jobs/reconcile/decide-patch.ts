@@ -71,7 +71,7 @@ function decideApplied(execution: WholeExecution, intake: ExecutedTask, context:
   if (!succeeded(intake)) return settled;
   const requests = notification(execution, context);
   const broken = eventTasks(execution, ['CANCELED', 'FAILED']).length;
-  // The engine retries once, so that the execution completes. An event that fails again is not retried.
+  // Lets the engine retry once, so that the execution completes. An event that fails again is not retried.
   if (execution.status !== 'COMPLETED' && broken === 1) {
     return { kind: 'resume', case: 'event_stuck', fallback: requests };
   }

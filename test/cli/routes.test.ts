@@ -14,7 +14,7 @@ interface RoutesJson {
 }
 
 describe('router routes', () => {
-  it('the product: a row a path with methods, scope, workflow, wait, task types, bulkhead and limits', async () => {
+  it('the product: one row per path, with methods, scope, workflow, wait, task types, bulkhead and limits', async () => {
     const { exitCode, stdout, stderr } = await runCli(['routes']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));

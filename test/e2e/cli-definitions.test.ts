@@ -93,7 +93,7 @@ describe('plan and apply', () => {
   });
   const kinds = ['task type', 'workflow', 'event handler'];
 
-  it('a changed task type: its diff without what the engine sets, then as the files say', async () => {
+  it('a changed task type: its diff without what the engine sets; after apply, the engine matches the files', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     const { exitCode, stdout } = await on.run('plan');
@@ -241,7 +241,7 @@ describe('what the engine has and the files have not', () => {
     const missing = await on.run('plan');
     expect(missing.exitCode).toBe(1);
     expect(missing.stderr).toContain(
-      `route movies starts ${movies.workflow} v2, which neither the files nor the engine have\n`,
+      `route movies starts ${movies.workflow} v2, which neither the files nor the engine has\n`,
     );
     const second = writeSecondVersion();
     expect((await on.run('plan')).exitCode).toBe(2);
@@ -252,7 +252,7 @@ describe('what the engine has and the files have not', () => {
     expect(refused.stdout).toMatch(/started by route movies: needs --force$/m);
   });
 
-  it('everything of a kind at once: handlers go first, workflows before their task types, new handlers come last', async () => {
+  it('changes of every kind at once: handlers removed, workflows added, handlers added, workflows removed, task types removed', async () => {
     await on.prepare();
     const { suffix } = files;
     renameHandler();
@@ -335,7 +335,7 @@ describe('the confirmation', () => {
   });
 
   it(
-    'a terminal: asks in colour; no changes nothing (exit 1), yes does it (exit 0)',
+    'a terminal: asks in colour; "no" changes nothing (exit 1), "yes" makes the changes (exit 0)',
     requires('terminal'),
     async () => {
       const no = await applyOnTerminal('n\r');
@@ -434,7 +434,7 @@ describe('interruptions and concurrent changes', () => {
     expect(await on.registered()).toHaveLength(2);
   });
 
-  it('the engine goes away in the middle: says what was done, exit 1; again does the rest', async () => {
+  it('the engine goes away in the middle: says what was done, exit 1; a second apply does the rest', async () => {
     const held = gate.hold(nthWrite(3), 'before');
     const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;

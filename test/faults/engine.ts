@@ -201,7 +201,7 @@ async function startDatabase(dir: string, { ownServer, diskMiB }: FaultEngineOpt
     return { database: server, databaseUrl: server.url, stop: drop };
   }
   const program = pathOf('postgres');
-  if (program === undefined) throw new Error('initdb and postgres: apt-get install postgresql');
+  if (program === undefined) throw new Error('initdb and postgres are missing: apt-get install postgresql');
   // When this process runs as root, PostgreSQL runs as another user and needs access.
   chmodSync(dir, 0o755);
   const { process, database } = await startPostgresql({ bin: dirname(program), dir });

@@ -82,7 +82,7 @@ function lostIn({ losses }: Findings): string[] {
   if (losses === undefined || losses.lost + losses.explained === 0) return [];
   const { restarts, lost, longestMs, explained } = losses;
   return [
-    `Redis lost ${lost} writes in ${restarts} restarts (at most the last ${longestMs} ms); they explain ${explained} violations`,
+    `Redis lost ${lost} writes in ${restarts} restarts (at most the last ${longestMs} ms); they explain ${explained} violation${explained === 1 ? '' : 's'}`,
   ];
 }
 

@@ -118,7 +118,7 @@ describe('the tables', () => {
     const example = { invariant: 'I3', subject: 'op-1', what: 'an accepted execution is unknown' } as const;
     const losses = { restarts: 4, marks: 900, lost: 30, longestMs: 640, explained: 1, examples: [example] };
     expect(reportOf([[findings({ losses })]])).toContain(
-      '| held; Redis lost 30 writes in 4 restarts (at most the last 640 ms); they explain 1 violations |',
+      '| held; Redis lost 30 writes in 4 restarts (at most the last 640 ms); they explain 1 violation |',
     );
     const text = describeFindings(findings({ losses }));
     expect(text).toContain('Redis was started again 4 times and had lost 30 of 900 acknowledged marks');

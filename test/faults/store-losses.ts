@@ -14,7 +14,7 @@ export interface StoreLosses {
   /** Number of marks that were acknowledged before these kills, and of marks that were lost. */
   readonly marks: number;
   readonly lost: number;
-  /** Longest time before a kill whose writes were lost, in milliseconds. */
+  /** Longest period up to a kill in which writes were lost, in milliseconds. */
   readonly longestMs: number;
   /** Number of violations that these losses explain; the violations of the run do not include them. */
   readonly explained: number;

@@ -12,7 +12,7 @@ export type StepOutcome = 'done' | 'found done';
 export interface Applied {
   /**
    * - `done`: the engine has the definitions of the plan.
-   * - `engine changed`: the engine has changed since the plan was made; the affected step was not executed.
+   * - `engine changed`: the engine has changed since the plan was made; no further step was executed.
    * - `interrupted`: stopped between two steps.
    * - `failed`: the engine refused a step or was unreachable.
    */

@@ -52,7 +52,7 @@ describe('notifications', () => {
     ]);
   });
 
-  test('a second delivery of an execution: the same response, no second entry, no second update', async () => {
+  test('a second delivery of a notification: the same response, no second entry, no second update', async () => {
     const notification = newNotification();
     const first = await notify(notification);
     const newer = newNotification();
@@ -185,7 +185,7 @@ describe('shares', () => {
     });
   });
 
-  test('an execution that is notified and shared has both entries, found by person as well', async () => {
+  test('an execution with a notification and a share has both entries, found by person as well', async () => {
     const notification = newNotification();
     await notify(notification);
     const { executionId } = notification;
@@ -217,7 +217,7 @@ describe('interested systems', () => {
 });
 
 describe('availability', () => {
-  test('unavailable → 503 with Retry-After for everything else; available again → as before', async () => {
+  test('unavailable → 503 with Retry-After for all other paths of MDM; available again → as before', async () => {
     const set = (available: unknown) => backEnds.call('PUT', '/mdm/availability', { body: { available } });
     expect(await set(false)).toMatchObject({ status: 200, body: { available: false } });
     const notification = newNotification();

@@ -59,7 +59,7 @@ describe('readSettings', () => {
     expect(givenEngine).toBeUndefined();
   });
 
-  it('has ports whose defaults before the installation are those of the configuration', () => {
+  it('has the same default ports in ports.mjs, which is used before the installation, as in the configuration', () => {
     for (const { key, port } of stackPorts) expect(configSchema.properties[key]).toMatchObject({ default: port });
   });
 

@@ -1,5 +1,5 @@
-// Tests of cancellations that race with the engine and workers: a task that a worker has continues, other tasks never
-// run.
+// Tests of cancellations that race with the engine and workers: a task that a worker has taken continues, other tasks
+// never run.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
@@ -98,9 +98,9 @@ describe('cancellation', () => {
   });
 
   it.each([
-    ['ended when it is asked for', execution('COMPLETED'), [running]],
+    ['ended before the cancellation', execution('COMPLETED'), [running]],
     ['ended since it was looked up', running, [execution('FAILED')]],
-    ['terminated by somebody else', running, [execution('TERMINATED', { reason: 'by hand' })]],
+    ['been terminated by somebody else', running, [execution('TERMINATED', { reason: 'by hand' })]],
   ])('refuses an execution that has %s: execution-ended', async (_title, given, looks) => {
     const { calls, cancel } = setUp(looks);
     await expect(cancel(given)).rejects.toEqual(problem('execution-ended'));
@@ -168,7 +168,7 @@ describe('cancellation', () => {
     expect(reads()).toBeGreaterThan(2);
   });
 
-  it('resumes an execution that the engine may still terminate only after the time for that has passed', async () => {
+  it('resumes an execution that the engine may still terminate, but only after the time for that has passed', async () => {
     const { calls, cancel } = setUp([running], { terminates: refusal(500), state: 'PAUSED', settledMs: 100 });
     await expect(cancel()).rejects.toThrow('500');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`]);
@@ -187,7 +187,7 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  it('resumes an execution that may have been paused before the router has stopped', async () => {
+  it('resumes, before the router has stopped, an execution that may have been paused', async () => {
     const { calls, cancel } = setUp([running], { pauses: refusal(500), state: 'PAUSED' });
     await expect(cancel()).rejects.toThrow('500');
     await stop();

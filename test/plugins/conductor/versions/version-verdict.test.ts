@@ -44,7 +44,7 @@ describe('verdictOf', () => {
     expect(verdictOf({ problem: undefined, clientGone: true }, false)).toBe('not-counted');
   });
 
-  it('the engine failed during the request: no failure counts, a response does', () => {
+  it('the engine failed during the request: no failure counts, a success does', () => {
     expect(verdictOf(problem('wait-budget-spent'), true)).toBe('not-counted');
     expect(verdictOf(answered(502), true)).toBe('not-counted');
     expect(verdictOf(answered(200), true)).toBe('ok');
