@@ -22,6 +22,11 @@ export interface PruneContext {
   readonly orphanAfterMs?: number;
   /** Monotonic clock in milliseconds. Default: performance.now. */
   readonly clock?: () => number;
+  /**
+   * Deletes the index rows of deleted executions. The engine deletes these rows in the background, and drops a deletion
+   * while a hundred others wait. Such a row stays until a later run finds it to be an orphan.
+   */
+  readonly removeRows?: (executionIds: readonly string[]) => Promise<unknown>;
   /** Called after each batch. */
   readonly onBatch?: (batch: Batch) => Promise<void> | void;
 }
@@ -63,7 +68,7 @@ export async function countPrunable(rule: PruneRule, { api, now }: Pick<PruneCon
  * @throws EngineError when the engine is unavailable; earlier deletions remain
  */
 export async function pruneExecutions(rule: PruneRule, context: PruneContext): Promise<PrunedExecutions> {
-  const { api, now, batchSize, signal, onBatch } = context;
+  const { api, now, batchSize, signal, onBatch, removeRows } = context;
   const rowsSeen = new SeenRows(context);
   while (signal?.aborted !== true && rowsSeen.orphans.size < maxOrphans) {
     // Deleted executions leave the index; the offset skips the rows that remain.
@@ -73,6 +78,7 @@ export async function pruneExecutions(rule: PruneRule, context: PruneContext): P
     const { deletable, missing, moved } = await checkRows(rows, rule, api);
     const done = deletable.length === 0 ? [] : (await api.remove(deletable)).removed;
     for (const id of done) rowsSeen.removed.add(id);
+    await removeRows?.(done);
     const gone = new Set([...done, ...moved]);
     const left = executions.map(({ workflowId }) => workflowId).filter((id) => !gone.has(id));
     const hasProgress = rowsSeen.record(left, new Set(missing)) || gone.size > 0;

@@ -52,6 +52,7 @@ export async function prune(
 ): Promise<PruneReport> {
   const { rules, database, signal, ...rest } = options;
   const pacer = new Pacer(signal);
+  const removeRows = async (ids: readonly string[]) => database?.removeIndexRows(ids);
   let executions = 0;
   let kept = 0;
   let orphans = 0;
@@ -61,12 +62,15 @@ export async function prune(
       await pacer.rest();
     };
     pacer.begin();
-    const done = await pruneExecutions(rule, { ...rest, onBatch, ...(signal === undefined ? {} : { signal }) });
+    const done = await pruneExecutions(rule, {
+      ...{ ...rest, onBatch, removeRows },
+      ...(signal === undefined ? {} : { signal }),
+    });
     executions += done.removed;
     kept += done.kept;
     orphans += done.orphans.length;
     await rest.api.forget(done.orphans);
-    await database?.removeIndexRows(done.orphans);
+    await removeRows(done.orphans);
   }
   const events = database === null ? null : await pruneEvents(database, options, { pacer, onProgress });
   return { executions, kept, orphans, events, isComplete: signal?.aborted !== true };

@@ -59,7 +59,15 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
     },
   };
   // The clock advances with each search.
-  return { api: api as unknown as ExecutionApi, clock: () => searches * 100, alive, batches, whole };
+  const removeRows = async (ids: readonly string[]) => {
+    for (const id of ids)
+      index.splice(
+        index.findIndex(({ workflowId }) => workflowId === id),
+        1,
+      );
+  };
+  const rows = () => index.map(({ workflowId }) => workflowId);
+  return { api: api as unknown as ExecutionApi, clock: () => searches * 100, alive, batches, whole, removeRows, rows };
 }
 
 const ended = (count: number, prefix = 'e'): Stored[] =>
@@ -141,6 +149,14 @@ describe('pruning executions', () => {
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 4, orphanAfterMs: 50 });
     expect(report).toMatchObject({ removed: 12, kept: 0 });
     expect(report.orphans.length).toBeGreaterThan(7);
+  });
+
+  it('removes the rows itself, as the engine may drop their removal', async () => {
+    const engine = laggingEngine(ended(12), 1_000_000);
+    const { removeRows, rows } = engine;
+    const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 4, removeRows });
+    expect(report).toEqual({ removed: 12, orphans: [], kept: 0 });
+    expect(rows()).toEqual([]);
   });
 
   it('can be stopped between two batches; the next run continues', async () => {
