@@ -27,8 +27,8 @@ export default defineConfig({
           // Modules of the product have no state of their own: a worker evaluates them once for all its files.
           isolate: false,
           // A deadline for tests that hang, long enough for a busy machine; not a measure of speed.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
       {
@@ -42,8 +42,8 @@ export default defineConfig({
           maxWorkers: countEngines(),
           // A worker keeps its stack for the next file (test/stack/shared-stack.ts).
           isolate: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
     ],

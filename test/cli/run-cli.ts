@@ -32,7 +32,7 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
   const child = execFile(
     process.execPath,
     [cliEntry, ...args],
-    { env: { ...compileCache, ...withBasics(env) }, timeout: 30_000, maxBuffer: 16_777_216 },
+    { env: { ...compileCache, ...withBasics(env) }, timeout: 120_000, maxBuffer: 16_777_216 },
     (error, stdout, stderr) => {
       resolve(toResult(error === null ? 0 : Number(error.code ?? -1), stdout, stderr));
     },

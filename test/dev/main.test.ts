@@ -128,9 +128,7 @@ describe('npm start', () => {
       // The workers of all other task types run elsewhere.
       WORKERS_TASKTYPES: 'college-adaptor_intake',
     });
-    await pollUntil('what is missing', () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed), {
-      timeoutMs: 30_000,
-    });
+    await pollUntil('what is missing', () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed));
     expect(output.printed).toMatch(
       /^ {2}router +http:[\s\S]+worker \/ worker-secret +conductor_worker[\s\S]+waiting for/m,
     );

@@ -93,10 +93,7 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
     await pollUntil(
       'nothing to run any more',
       async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0,
-      {
-        timeoutMs: 60_000,
-        everyMs: 250,
-      },
+      { everyMs: 250 },
     );
     const response = await demo(`${waiting}/response`);
     expect([response.status, response.json()['title']]).toEqual([200, 'Casablanca']);

@@ -137,10 +137,7 @@ describe('executions show', () => {
     await pollUntil(
       'mdmWF to follow',
       async () => (await show(id)).follows.some(({ workflow }) => workflow === 'mdmWF'),
-      {
-        timeoutMs: 70_000,
-        everyMs: 1_000,
-      },
+      { everyMs: 1_000 },
     );
     const { timeline, state } = await show(id);
     expect(state).toBe('COMPLETED');

@@ -94,7 +94,6 @@ const prunes = (kind: EngineKind) => {
   /** Waits until the handlers have processed events: the executions that an event starts have been started. */
   const untilProcessed = (least: number) =>
     pollUntil('the handlers to have processed the events', async () => (await processedEvents()) >= least, {
-      timeoutMs: 70_000,
       everyMs: 250,
     });
   /** Waits until all ended executions are older than the age limit of these tests. */
@@ -106,10 +105,7 @@ const prunes = (kind: EngineKind) => {
     await pollUntil(
       'nothing to run any more',
       async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0,
-      {
-        timeoutMs: 20_000,
-        everyMs: 250,
-      },
+      { everyMs: 250 },
     );
     await untilOld();
   };
@@ -150,10 +146,7 @@ const prunes = (kind: EngineKind) => {
     await pollUntil(
       'the events to be of an earlier second',
       async () => (await database.countEvents(Date.now())) >= 3,
-      {
-        timeoutMs: 5_000,
-        everyMs: 50,
-      },
+      { everyMs: 50 },
     );
     const before = await count();
     for (const options of [['--json'], ['--json', '--dry-run', '--yes']]) {
@@ -235,7 +228,7 @@ const prunes = (kind: EngineKind) => {
     const waiting = await engineApi(engine.url).send('POST', '/workflow', unpolled);
     const before = await count();
     const child = spawnPrune(engine.url, databaseUrl);
-    await pollUntil('some to be deleted', async () => (await count()) < before - 3, { timeoutMs: 60_000, everyMs: 5 });
+    await pollUntil('some to be deleted', async () => (await count()) < before - 3, { everyMs: 5 });
     child.kill('SIGKILL');
     await once(child, 'exit');
     const left = await count();
@@ -268,7 +261,7 @@ const prunes = (kind: EngineKind) => {
       PRUNE_INTERVALSECONDS: '1',
       PRUNE_HEALTHPORT: '0',
     });
-    await pollUntil('two rounds', () => pruner.output().split('"msg":"pruned"').length > 2, { timeoutMs: 60_000 });
+    await pollUntil('two rounds', () => pruner.output().split('"msg":"pruned"').length > 2);
     expect(pruner.output()).toMatch(/"executions":0,"kept":0,"orphans":0,"events":0,"isComplete":true/);
     expect(await count(), 'all of it is younger than 30 days').toBeGreaterThan(10);
     expect((await fetch(`${String(pruner.ready['healthUrl'])}/health/ready`)).status).toBe(200);

@@ -73,15 +73,11 @@ it(
   { timeout: 150_000 },
   async () => {
     const lost = await loseEvent();
-    const found = await pollUntil(
-      'it to be due',
-      async () => {
-        const { exitCode, json } = await reconcile('--json');
-        const report = json<Report>();
-        return report.findings.some(({ executionId }) => executionId === lost) && { exitCode, report };
-      },
-      { timeoutMs: 30_000 },
-    );
+    const found = await pollUntil('it to be due', async () => {
+      const { exitCode, json } = await reconcile('--json');
+      const report = json<Report>();
+      return report.findings.some(({ executionId }) => executionId === lost) && { exitCode, report };
+    });
     expect(found.exitCode).toBe(2);
     expect(found.report).toMatchObject({ dryRun: true });
     expect(found.report.unreconciled['event_lost']).toBeGreaterThan(0);
@@ -113,9 +109,7 @@ it(
       action: 'started',
       started: [started?.workflowId],
     });
-    await pollUntil('MDM to have heard of it', async () => (await mdmOf(lost))[0]?.status === 'COMPLETED', {
-      timeoutMs: 20_000,
-    });
+    await pollUntil('MDM to have heard of it', async () => (await mdmOf(lost))[0]?.status === 'COMPLETED');
 
     const again = (await reconcile('--yes', '--json')).json<Report>();
     expect(again.findings.filter(({ executionId }) => executionId === lost)).toEqual([]);

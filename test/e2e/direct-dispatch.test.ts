@@ -121,6 +121,6 @@ describe('two routers with Redis', requires('redis'), () => {
     await readMany(20, 'without-redis');
     await redis.restart();
     const again = async () => (await callsOf(() => readMany(20, 'again'))).calls <= 42;
-    await pollUntil('reads to take two calls again', again, { timeoutMs: 30_000 });
+    await pollUntil('reads to take two calls again', again);
   }, 90_000);
 });

@@ -231,14 +231,10 @@ describe('a stock SDK worker', () => {
         Array.from({ length: 20 }, (_, n) => startElsewhere({ n }, { [taskType]: domain })),
       );
       for (const [n, id] of ids.entries()) {
-        const execution = await pollUntil(
-          `execution ${n}`,
-          async () => {
-            const found = await statusOf(id);
-            return found.status === 'COMPLETED' && found;
-          },
-          { timeoutMs: 20_000 },
-        );
+        const execution = await pollUntil(`execution ${n}`, async () => {
+          const found = await statusOf(id);
+          return found.status === 'COMPLETED' && found;
+        });
         expect(execution.output).toEqual({ n: 2 * n });
       }
     } finally {

@@ -136,14 +136,10 @@ describe('the events of mdmWF', () => {
     expect(await engine.getStatus(mdm.workflowId)).toMatchObject({ status: 'COMPLETED' });
     const queues = await get<Record<string, number>>('/api/tasks/queue/all');
     expect(queues[`mdmWF:mdm_share_${unknown}`]).toBe(1);
-    const [execution] = await pollUntil(
-      'mdm-shareWF',
-      async () => {
-        const found = await correlated('mdm-shareWF', executionId);
-        return found.length > 0 && found;
-      },
-      { timeoutMs: 90_000 },
-    );
+    const [execution] = await pollUntil('mdm-shareWF', async () => {
+      const found = await correlated('mdm-shareWF', executionId);
+      return found.length > 0 && found;
+    });
     expect(execution?.input).toMatchObject({ ...share, sourceExecutionId: executionId });
     const task = await takeTask('mdm_share', execution?.workflowId ?? '', '002');
     expect(task.inputData).toMatchObject({ ...share, sourceExecutionId: executionId });

@@ -215,7 +215,7 @@ describe('the same key and the same request', () => {
     const executionId = String(first.headers['x-execution-id']);
     const log = async () =>
       (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${executionId}`)).json<unknown[]>();
-    await pollUntil('MDM', async () => (await log()).length > 0, { timeoutMs: 70_000 });
+    await pollUntil('MDM', async () => (await log()).length > 0);
     expect((await demo(`/adaptor/001/mock/idempotency-keys/${executionId}`)).json()).toMatchObject({
       received: 1,
       applied: 1,
@@ -417,7 +417,7 @@ async function race(callers: [Caller, Caller]): Promise<Record<string, number>> 
       const answer = await caller(echo(name), keyed(name));
       return answer.status === 200 && answer;
     };
-    const last = await pollUntil(`the response of ${name}`, asked, { timeoutMs: 90_000, everyMs: 200 });
+    const last = await pollUntil(`the response of ${name}`, asked, { everyMs: 200 });
     expect([...ids, executionOf(last)]).toEqual(Array.from({ length: ids.size + 1 }, () => executionOf(last)));
   }
   const events = received(run);

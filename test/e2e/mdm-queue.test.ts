@@ -107,18 +107,14 @@ const untilEmpty = (queue: string) =>
       const { ready, unacknowledged } = await countsOf(queue);
       return ready + unacknowledged === 0;
     },
-    { timeoutMs: 30_000, everyMs: 500 },
+    { everyMs: 500 },
   );
 /** Takes dead-lettered messages until one matches, and returns it. */
 const takeDeadLettered = (isMeant: (message: SyncMessage) => boolean) =>
-  pollUntil(
-    'the dead-lettered message',
-    async () => {
-      const message = await mdm.takeDeadLettered();
-      return message !== undefined && isMeant(message) && message;
-    },
-    { timeoutMs: 15_000 },
-  );
+  pollUntil('the dead-lettered message', async () => {
+    const message = await mdm.takeDeadLettered();
+    return message !== undefined && isMeant(message) && message;
+  });
 const withId = (id: string) => (message: SyncMessage) => message.messageId === id;
 
 describe('an update that MDM publishes', requires('full', 'rabbitmq'), () => {
@@ -227,7 +223,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     const published = publishAll(updates);
     await broker.kill();
     const notices = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
-    await pollUntil('a notice', async () => (await notices()).includes('mdm-updates'), { timeoutMs: 20_000 });
+    await pollUntil('a notice', async () => (await notices()).includes('mdm-updates'));
     await broker.start();
     await published;
     await untilAllShared(updates, 60_000);
@@ -280,8 +276,6 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
   it('a missing queue: readiness says so', async () => {
     await broker.control('delete_queue', 'mdm.updates');
     const said = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
-    await pollUntil('the notice', async () => (await said()).includes('is there a queue mdm.updates'), {
-      timeoutMs: 20_000,
-    });
+    await pollUntil('the notice', async () => (await said()).includes('is there a queue mdm.updates'));
   }, 120_000);
 });

@@ -2,7 +2,7 @@
 // interested college unchanged.
 
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EngineKind, type FaultEngine, startFaultEngine } from '../faults/engine.ts';
 import { requires } from '../run/requirements.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
@@ -11,7 +11,6 @@ import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 // The engine may take a minute to subscribe to the queue of a new handler.
-vi.setConfig({ testTimeout: 180_000 });
 
 const textsOn = (kind: EngineKind) => {
   let own: FaultEngine | undefined;
@@ -44,7 +43,7 @@ const textsOn = (kind: EngineKind) => {
     return found.find(({ status }) => status === 'COMPLETED');
   };
   const untilCompleted = (name: string, source: string) =>
-    pollUntil(`${name} to complete for ${source}`, () => completed(name, source), { timeoutMs: 90_000 });
+    pollUntil(`${name} to complete for ${source}`, () => completed(name, source));
 
   it.each([
     ['NUL', '\0'],

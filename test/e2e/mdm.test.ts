@@ -140,9 +140,7 @@ describe('requests that notify MDM and requests that do not', () => {
 
   it.each([200, 204, 299])('a PATCH with status %i does', async (status) => {
     const source = executionOf(await statusOf('PATCH', status));
-    await pollUntil('mdmWF to start', async () => (await executionsFor('mdmWF', source)).length === 1, {
-      timeoutMs: 20_000,
-    });
+    await pollUntil('mdmWF to start', async () => (await executionsFor('mdmWF', source)).length === 1);
   });
 
   it('a PATCH with status 300, 404, 409 or 500, a POST and a GET do not', async () => {
@@ -153,9 +151,7 @@ describe('requests that notify MDM and requests that do not', () => {
     ]);
     // When a later event has started mdmWF, the earlier events have been handled.
     const loud = executionOf(await statusOf('PATCH', 200));
-    await pollUntil('mdmWF of a later PATCH', async () => (await executionsFor('mdmWF', loud)).length === 1, {
-      timeoutMs: 20_000,
-    });
+    await pollUntil('mdmWF of a later PATCH', async () => (await executionsFor('mdmWF', loud)).length === 1);
     for (const answer of quiet) expect(await executionsFor('mdmWF', executionOf(answer))).toEqual([]);
   });
 
@@ -186,9 +182,7 @@ describe('MDM away', () => {
     const answer = await patchPerson(here, cccid);
     expect(answer.status).toBe(200);
     const source = executionOf(answer);
-    await pollUntil('mdmWF to start', async () => (await executionsFor('mdmWF', source))[0]?.status === 'RUNNING', {
-      timeoutMs: 20_000,
-    });
+    await pollUntil('mdmWF to start', async () => (await executionsFor('mdmWF', source))[0]?.status === 'RUNNING');
     await setAvailable(true);
     await untilExecution('mdm-shareWF', source, 'COMPLETED');
     expect(await personThere()).toMatchObject({ cccid });

@@ -34,7 +34,7 @@ const succeeds = async () => (await demo(film)).status === 200;
 
 beforeEach(async () => {
   await engine.repair();
-  await pollUntil('a request to succeed', succeeds, { timeoutMs: 20_000 });
+  await pollUntil('a request to succeed', succeeds);
 });
 
 describe('the engine', () => {
@@ -55,7 +55,7 @@ describe('the engine', () => {
 
     await engine.repair();
     const mendedAt = performance.now();
-    await pollUntil('service to return', succeeds, { timeoutMs: 20_000 });
+    await pollUntil('service to return', succeeds);
     expect(performance.now() - mendedAt).toBeLessThan(5_000);
   });
 
@@ -95,7 +95,7 @@ describe('the router', () => {
     await stack.router.kill();
     await stack.restartRouter();
     demo = await callerFor(stack.url);
-    await pollUntil('a request to succeed', succeeds, { timeoutMs: 10_000 });
+    await pollUntil('a request to succeed', succeeds);
   });
 
   it('told to stop: requests in flight get responses, new connections are refused, exit code 0', async () => {

@@ -347,7 +347,7 @@ describe('clients that leave at random', () => {
     // If another caller evaluates the execution at the same moment, the engine may finish it only at its next sweep.
     for (const id of ids) {
       const ended = async () => (await execution(id)).status !== 'RUNNING';
-      await pollUntil(`execution ${id} to end`, ended, { timeoutMs: 30_000 });
+      await pollUntil(`execution ${id} to end`, ended);
       expect((await execution(id)).status).toBe('COMPLETED');
     }
     expect(await metric('router_held_polls')).toBe(0);
@@ -357,7 +357,7 @@ describe('clients that leave at random', () => {
       const found = await call(`${engineUrl}/api/workflow/search?size=100&query=${encodeURIComponent(query)}`);
       return found.json<{ results: unknown[] }>().results;
     };
-    await pollUntil('every execution to end', async () => (await running()).length === 0, { timeoutMs: 30_000 });
+    await pollUntil('every execution to end', async () => (await running()).length === 0);
   });
 });
 

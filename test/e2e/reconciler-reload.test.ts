@@ -82,14 +82,11 @@ it('lost events of the new version and of the added college are repaired without
       await untilEventsTaken('college-adaptorWF:person_patched');
       const log = async () =>
         (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<unknown[]>();
-      await pollUntil('MDM to hear of the PATCH', async () => (await log()).length > 0, {
-        timeoutMs: 20_000,
-      });
+      await pollUntil('MDM to hear of the PATCH', async () => (await log()).length > 0);
       const there = `${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`;
       await pollUntil(
         'the added college to get the cccid',
         async () => (await call(there)).json<{ cccid: string }>().cccid === cccid,
-        { timeoutMs: 20_000 },
       );
     }),
   );

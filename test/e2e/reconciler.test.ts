@@ -76,21 +76,14 @@ async function metricOf(name: string): Promise<Record<string, number>> {
   return sums;
 }
 
-/** On a busy machine, an engine takes ten seconds for a termination that two routers request at the same time. */
-const deadline = { timeoutMs: 60_000 };
-
 /**
  * Waits until one of the labels has been counted more than `count` times since `before`; a round is counted at its end.
  */
 const untilCounted = (before: Record<string, number>, labels: string | string[], count = 0) =>
-  pollUntil(
-    `more than ${count} of ${String(labels)} to be counted`,
-    async () => {
-      const now = await metricOf('router_reconciled_total');
-      return [labels].flat().some((label) => (now[label] ?? 0) - (before[label] ?? 0) > count);
-    },
-    deadline,
-  );
+  pollUntil(`more than ${count} of ${String(labels)} to be counted`, async () => {
+    const now = await metricOf('router_reconciled_total');
+    return [labels].flat().some((label) => (now[label] ?? 0) - (before[label] ?? 0) > count);
+  });
 
 const person = (id: string) => `/adaptor/001/mock/colleges/001/persons/${id}`;
 const patch = (path: string, body: unknown, caller = demo) =>
@@ -101,15 +94,13 @@ const withoutHandler: LostEvents['withoutHandler'] = (...args) => lostEvents().w
 const untilEventsTaken: LostEvents['untilEventsTaken'] = (queue) => lostEvents().untilEventsTaken(queue);
 
 const untilNotified = (source: string, entries: string[]) =>
-  pollUntil(`MDM to hear of ${source}`, async () => (await kindsOf(source)).length === entries.length, {
-    timeoutMs: 15_000,
-  }).then(async () => expect(await kindsOf(source)).toEqual(entries));
+  pollUntil(`MDM to hear of ${source}`, async () => (await kindsOf(source)).length === entries.length).then(async () =>
+    expect(await kindsOf(source)).toEqual(entries),
+  );
 
 const untilReconciled = () =>
-  pollUntil(
-    'nothing to be missing',
-    async () => Object.values(await metricOf('router_events_unreconciled')).every((count) => count === 0),
-    deadline,
+  pollUntil('nothing to be missing', async () =>
+    Object.values(await metricOf('router_events_unreconciled')).every((count) => count === 0),
   ).catch((error: unknown) => {
     const logOf = (router: Program) =>
       router
@@ -153,15 +144,11 @@ describe('an event that the engine drops', () => {
       // If a busy engine handles an event late, it starts a second mdmWF. Its share must not find the handler enabled
       // again.
       await untilEventsTaken('college-adaptorWF:person_patched');
-      await pollUntil(
-        'each mdmWF to have ended',
-        async () => {
-          // An execution that a busy engine is slow to end is terminated and replaced.
-          const statuses = (await correlated('mdmWF', source)).map(({ status }) => status);
-          return statuses.length > 0 && statuses.every((status) => status !== 'RUNNING');
-        },
-        deadline,
-      );
+      await pollUntil('each mdmWF to have ended', async () => {
+        // An execution that a busy engine is slow to end is terminated and replaced.
+        const statuses = (await correlated('mdmWF', source)).map(({ status }) => status);
+        return statuses.length > 0 && statuses.every((status) => status !== 'RUNNING');
+      });
       await untilEventsTaken('mdmWF:mdm_share_002');
     });
     await untilNotified(source, ['notification recorded', 'share shared']);
@@ -191,21 +178,15 @@ describe('an event that the engine drops', () => {
       input: { inbound },
     });
     expect(started.status).toBe(200);
-    await pollUntil('MDM to hear of it', async () => (await kindsOf(started.text)).includes('notification recorded'), {
-      timeoutMs: 15_000,
-    });
+    await pollUntil('MDM to hear of it', async () => (await kindsOf(started.text)).includes('notification recorded'));
     await untilReconciled();
     await untilCounted(before, 'event_stuck retried');
     // The state is what counts: no termination is counted when the engine carries it out after the router's timeout.
-    const { tasks, reasonForIncompletion } = await pollUntil(
-      'the retried execution to be terminated',
-      async () => {
-        const execution = await read(started.text);
-        const events = execution.tasks.filter(({ taskType }) => taskType === 'EVENT');
-        return execution.status === 'TERMINATED' && events.length > 1 ? execution : undefined;
-      },
-      deadline,
-    );
+    const { tasks, reasonForIncompletion } = await pollUntil('the retried execution to be terminated', async () => {
+      const execution = await read(started.text);
+      const events = execution.tasks.filter(({ taskType }) => taskType === 'EVENT');
+      return execution.status === 'TERMINATED' && events.length > 1 ? execution : undefined;
+    });
     expect(reasonForIncompletion).toBe('reconciler: its event was not published');
     const intakes = tasks.filter(({ referenceTaskName }) => referenceTaskName === 'college-adaptor_intake');
     expect(
@@ -252,9 +233,7 @@ it('notifies MDM of a PATCH that stayed paused because its router was killed whi
   });
   expect(reported.status).toBe(200);
   expect((await read(source)).status, 'the engine publishes no event for a paused execution').toBe('PAUSED');
-  await pollUntil('MDM to hear of it', async () => (await kindsOf(source)).includes('notification recorded'), {
-    timeoutMs: 15_000,
-  });
+  await pollUntil('MDM to hear of it', async () => (await kindsOf(source)).includes('notification recorded'));
   await untilReconciled();
   await untilCounted(before, 'event_stuck started');
   expect((await read(source)).status).toBe('TERMINATED');
@@ -275,11 +254,8 @@ it.each([
   });
   const end = (reason: string) => engine(`/workflow/${id}?${new URLSearchParams({ reason })}`, 'DELETE');
   await end('reconciler: its worker did not report in time');
-  await pollUntil(
-    'its next attempt',
-    async () =>
-      (await read(id)).tasks.some((task) => task.referenceTaskName === taskType && task.status === 'SCHEDULED'),
-    deadline,
+  await pollUntil('its next attempt', async () =>
+    (await read(id)).tasks.some((task) => task.referenceTaskName === taskType && task.status === 'SCHEDULED'),
   );
   await untilCounted(before, 'outcome_unknown retried');
   await end('the test is over');
@@ -365,7 +341,6 @@ describe('executions without a fault', () => {
     await pollUntil(
       'six more rounds',
       async () => ((await metricOf('router_reconciler_rounds_total'))['done'] ?? 0) >= rounds + 6,
-      deadline,
     );
     expect(await metricOf('router_reconciled_total')).toEqual(before);
     const lines = [stack.router, second].flatMap((program) => program.output().split('\n'));

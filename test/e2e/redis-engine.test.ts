@@ -102,14 +102,10 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     proxy.mood = 'reset';
     expect((await demo(path, options)).status).toBe(504);
     proxy.mood = 'pass';
-    const repeated = await pollUntil(
-      'the response of the execution',
-      async () => {
-        const response = await demo(path, options);
-        return response.status === 200 && response;
-      },
-      { timeoutMs: 30_000 },
-    );
+    const repeated = await pollUntil('the response of the execution', async () => {
+      const response = await demo(path, options);
+      return response.status === 200 && response;
+    });
     expect(repeated.headers['idempotency-replayed']).toBe('true');
   });
 
@@ -188,14 +184,10 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     expect(headers).toBeDefined();
     process.kill(engine.redis.pid as number, 'SIGKILL');
     await engine.redis.restart();
-    const second = await pollUntil(
-      'the repeated response',
-      async () => {
-        const response = await patch('0318204', cccid, key);
-        return response.status === 200 && response;
-      },
-      { timeoutMs: 30_000 },
-    );
+    const second = await pollUntil('the repeated response', async () => {
+      const response = await patch('0318204', cccid, key);
+      return response.status === 200 && response;
+    });
     expect(executionOf(second)).toBe(executionOf(first));
     expect((await read(executionOf(first))).status).toBe('COMPLETED');
   }, 60_000);

@@ -93,11 +93,8 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
   /** Runs rounds until one has repaired the execution, and returns its finding. */
   const repaired = (id: string) => {
     const reconcile = rounds();
-    return pollUntil(
-      'its repair',
-      async () =>
-        (await reconcile.run()).findings.find(({ executionId, action }) => executionId === id && action !== 'none'),
-      { timeoutMs: 20_000 },
+    return pollUntil('its repair', async () =>
+      (await reconcile.run()).findings.find(({ executionId, action }) => executionId === id && action !== 'none'),
     );
   };
   const system = { misCode: '002', sisPersonId: 'B1', cccid: 'C1', requestId: 'r', sourceExecutionId: 'patch-1' };

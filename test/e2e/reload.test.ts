@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor } from '../stack/client.ts';
 import { engineApi } from '../stack/engine-api.ts';
@@ -18,8 +18,6 @@ import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { newCccid } from '../stack/new-cccid.ts';
 import { byDepth } from '../run/depth.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const engineUrl = engineOfRun().url;
 const engine = engineApi(engineUrl);

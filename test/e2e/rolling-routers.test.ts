@@ -54,8 +54,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
     await redis?.stop();
   }, 60_000);
 
-  const untilBothServe = () =>
-    pollUntil('both routers to serve', async () => (await balancer.serving()).length === 2, { timeoutMs: 60_000 });
+  const untilBothServe = () => pollUntil('both routers to serve', async () => (await balancer.serving()).length === 2);
 
   /**
    * Returns the number of responses by status, while `happens` runs and four clients each send one request after the

@@ -134,16 +134,10 @@ describe('in a browser', requires('full', 'chromium'), () => {
         string[]
       >;
     await page.clock.install();
-    await pollUntil(
-      'a step with requests',
-      async () => {
-        await page.clock.runFor(10_000);
-        return (
-          (await labels())[0]?.includes('all at most') === true && !(await labels())[0]?.includes('all at most 0.0')
-        );
-      },
-      { timeoutMs: 30_000 },
-    );
+    await pollUntil('a step with requests', async () => {
+      await page.clock.runFor(10_000);
+      return (await labels())[0]?.includes('all at most') === true && !(await labels())[0]?.includes('all at most 0.0');
+    });
     expect((await labels())[1]).toMatch(/^Last ten minutes: median at most [\d.]+, 99th percentile at most [\d.]+$/);
     expect(
       requests.filter((url) => url.includes('/status/activity')).every((url) => url.endsWith('route=movies')),
@@ -182,9 +176,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await pollUntil('the page to notice', async () => (await page.textContent('#live'))?.includes('does not respond'));
     expect(await page.locator('.routes tbody tr').count()).toBeGreaterThan(0);
     await stack.restartRouter();
-    await pollUntil('the page to be live again', async () => (await page.textContent('#live'))?.startsWith('live'), {
-      timeoutMs: 20_000,
-    });
+    await pollUntil('the page to be live again', async () => (await page.textContent('#live'))?.startsWith('live'));
     await close();
   }, 60_000);
 });

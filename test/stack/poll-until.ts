@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export async function pollUntil<T>(
   label: string,
   probe: () => Promise<T | undefined | false | null> | T | undefined | false | null,
-  { timeoutMs = 45_000, everyMs = 25 } = {},
+  { timeoutMs = 120_000, everyMs = 25 } = {},
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -109,8 +109,8 @@ describe('a launcher that is killed', () => {
     const pids = await readPids(launcher);
     expect(pids.map(isAlive)).toEqual([true, true, true]);
     launcher.kill('SIGKILL');
-    await pollUntil('all children have ended', () => !pids.some(isAlive), { timeoutMs: 15_000 });
-    await pollUntil('their watchers have ended', () => !pids.some(isGroupAlive), { timeoutMs: 15_000 });
+    await pollUntil('all children have ended', () => !pids.some(isAlive));
+    await pollUntil('their watchers have ended', () => !pids.some(isGroupAlive));
   });
 });
 

@@ -100,7 +100,7 @@ describe('two servers of one engine', () => {
     for (let n = 0; n < 4; n++) await post(engine);
     expect(servers[0].calls).toEqual([]);
     servers[0].isHealthy = true;
-    await pollUntil('the server to be used again', () => engine.leftOut.length === 0, { timeoutMs: 5_000 });
+    await pollUntil('the server to be used again', () => engine.leftOut.length === 0);
     for (let n = 0; n < 4; n++) await post(engine);
     expect(servers[0].calls).toHaveLength(2);
     expect(changes).toEqual(['0 left out', '0 used']);

@@ -1,7 +1,7 @@
 // Tests of the connection to Redis, with a server that hangs, is killed, and returns.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Redis, type RedisClient, type RedisCommand } from '#lib/redis/redis.ts';
 import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
@@ -11,8 +11,6 @@ import { findFreePort } from '../../../dev/setup/ports.mjs';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type RedisServer, startRedisServer } from '../../stack/redis-server.ts';
 import { requires } from '../../run/requirements.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const lines: string[] = [];
 const note = (_fields: unknown, message?: string) => void lines.push(message ?? String(_fields));

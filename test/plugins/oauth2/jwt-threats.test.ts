@@ -379,12 +379,14 @@ describe('an access token', () => {
     });
   });
 
-  it('many unknown keys → at most one fetch of the key set', async () => {
+  it('many unknown keys → at most one fetch of the key set in five seconds', async () => {
     const before = secured.provider.received.jwks.length;
+    const startedAt = performance.now();
     const forged = Array.from({ length: 200 }, (_, index) => withHeader({ kid: `made-up-${index}` }));
     const answers = await Promise.all(forged.map((token) => secured.call('/any', token)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
-    expect(secured.provider.received.jwks.length - before).toBeLessThanOrEqual(1);
+    const periods = Math.ceil((performance.now() - startedAt) / 5_000);
+    expect(secured.provider.received.jwks.length - before).toBeLessThanOrEqual(periods);
   });
 });
 

@@ -2,14 +2,12 @@
 
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import { mapWith, type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
 import { pathOf } from '../../../run/requirements.ts';
 import { type RedisServer, startRedisServer } from '../../../stack/redis-server.ts';
 import { byDepth } from '../../../run/depth.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 it('reload.watchMs: applies files that an editor saves or a ConfigMap updates, without a signal', async () => {
   const router = await startReloadableRouter({ RELOAD_WATCHMS: '20' });

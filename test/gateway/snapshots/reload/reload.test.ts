@@ -1,11 +1,9 @@
 // Tests of reloads: a running router applies a new configuration completely or not at all, and reports the result.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import { byDepth } from '../../../run/depth.ts';
 import { mapWith, type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let router: ReloadableRouter;
 const says = async (path = '/held?now') => (await fetch(`${router.url}${path}`)).text();

@@ -55,12 +55,11 @@ it('a slow reader gets every line, in order, including the last ones', async () 
   const filler = 'x'.repeat(100);
   const body = `for (let n = 0; n < ${count}; n++) log.info({ n }, '${filler}'); setTimeout(() => process.exit(0), 1_000);`;
   const child = start(body, ['ignore', 'pipe', 'inherit']);
-  const exited = once(child, 'exit');
+  const closed = once(child, 'close');
   let text = '';
   await pause(300);
   child.stdout?.on('data', (chunk: Buffer) => (text += String(chunk)));
-  await exited;
-  await pause(50);
+  await closed;
   const numbers = text
     .trimEnd()
     .split('\n')

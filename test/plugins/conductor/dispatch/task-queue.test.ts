@@ -334,7 +334,7 @@ describe('tasks', () => {
       queue.announce();
       if (random.next() < 0.3) await pause(1);
     }
-    await pollUntil('every task to be done', () => done.length >= names.length, { timeoutMs: 10_000 });
+    await pollUntil('every task to be done', () => done.length >= names.length);
     open = false;
     await Promise.all(workers);
     expect([...done].sort()).toEqual([...names].sort());
