@@ -141,7 +141,7 @@ describe('npm start', () => {
     );
     engine.closeAllConnections();
     engine.close();
-  }, 60_000);
+  });
 
   it('reports a given engine that does not respond', async () => {
     const { code, printed } = await start({ CONDUCTOR_URL: 'http://127.0.0.1:1' });

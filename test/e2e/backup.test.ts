@@ -44,13 +44,13 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
     await runCli(['register', '--engine', url]);
     stack = await startStack({ engineUrl: url });
     demo = await callerFor(stack.url);
-  }, 240_000);
+  });
   afterAll(async () => {
     await stack?.stop();
     await engine?.stop();
     for (const database of databases) await database.drop();
     rmSync(folder, { recursive: true, force: true });
-  }, 120_000);
+  });
 
   const count = async (query = '') =>
     (await call(`${url}/api/workflow/search?start=0&size=1${query}`)).json<{ totalHits: number }>().totalHits;
@@ -99,5 +99,5 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
     expect([response.status, response.json()['title']]).toEqual([200, 'Casablanca']);
     expect((await demo('/movies/Metropolis')).status).toBe(200);
     expect(await count()).toBe(executions + 1);
-  }, 240_000);
+  });
 });

@@ -45,12 +45,12 @@ const prunes = (kind: EngineKind) => {
     database = await openEngineDatabase(databaseUrl);
     stack = await shareStack({ engineUrl: engine.url, router: { ADAPTOR_777_URL: 'http://127.0.0.1:9' } });
     demo = await callerFor(stack.url);
-  }, 240_000);
+  });
   afterAll(async () => {
     await database?.close();
     await stack?.stop();
     await engine?.stop();
-  }, 60_000);
+  });
 
   const args = () => ['prune', '--engine', engine.url, '--database', databaseUrl];
   const prune = (...options: string[]) => runCli([...args(), ...options], young);

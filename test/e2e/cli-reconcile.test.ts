@@ -20,7 +20,7 @@ beforeAll(async () => {
   // A new engine subscribes to a handler's queue within a minute, and only while the handler is active.
   await patch('LIVE001');
   await untilEventsTaken(queue);
-}, 120_000);
+});
 afterAll(() => stack?.stop());
 
 interface Report {

@@ -14,6 +14,8 @@ import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import { startStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
+/** This file counts calls: no request may fail because the machine is busy. */
+const patient = { CONDUCTOR_TIMEOUTMS: '60000', ROUTER_RESPONSEDEADLINEMS: '60000' };
 /** Calls that are independent of requests: queue polls once a second, and definition reads once a minute. */
 const isBackground = (target: string) => /^\/api\/(metadata|event|tasks\/poll)/.test(target);
 
@@ -36,7 +38,7 @@ describe('two routers with Redis', requires('redis'), () => {
     backEnd = await listenOnLoopback(server);
     redis = await startRedisServer();
     engines = await Promise.all([0, 1].map(() => startRecordingProxy(engineOfRun().url)));
-    const [first, other] = engines.map(({ url }) => ({ CONDUCTOR_URL: url, REDIS_URL: redis.url }));
+    const [first, other] = engines.map(({ url }) => ({ ...patient, CONDUCTOR_URL: url, REDIS_URL: redis.url }));
     const workers = { MOVIES_URL: backEnd.url, ADAPTOR_001_URL: backEnd.url };
     stack = await startStack({
       engineUrl: engineOfRun().url,
@@ -54,7 +56,7 @@ describe('two routers with Redis', requires('redis'), () => {
       const { calls } = await callsOf(() => readMany(20, 'first'));
       return calls <= 2.1 * 20;
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await stack?.stop();
     await Promise.all([second?.stop(), balancer?.stop(), redis?.stop(), ...engines.map((engine) => engine.stop())]);
@@ -66,7 +68,8 @@ describe('two routers with Redis', requires('redis'), () => {
     let next = 0;
     const client = async () => {
       for (let n = next++; n < count; n = next++) {
-        expect((await callers[n % 2]!(`/movies/${name}-${n}`)).status).toBe(200);
+        const { status, text } = await callers[n % 2]!(`/movies/${name}-${n}`);
+        expect(status, text).toBe(200);
       }
     };
     await Promise.all(Array.from({ length: 8 }, client));
@@ -94,7 +97,7 @@ describe('two routers with Redis', requires('redis'), () => {
     expect(calls / reads).toBeLessThanOrEqual(2.1);
     // Each router polls the engine once a second, independent of the load.
     expect(polls).toBeLessThanOrEqual(4 + 2.5 * seconds);
-  }, 60_000);
+  });
 
   it('reads and writes: no write is applied twice, and at most one read in a hundred is done twice', async () => {
     const writes = byDepth(40, 300);
@@ -114,7 +117,7 @@ describe('two routers with Redis', requires('redis'), () => {
     expect(done.size).toBe(4 * writes);
     expect(twice.filter((name) => name.startsWith('POST'))).toEqual([]);
     expect(twice.length).toBeLessThanOrEqual(0.01 * 3 * writes);
-  }, 60_000);
+  });
 
   it('Redis lost: every read gets its response', async () => {
     await redis.kill();
@@ -122,5 +125,5 @@ describe('two routers with Redis', requires('redis'), () => {
     await redis.restart();
     const again = async () => (await callsOf(() => readMany(20, 'again'))).calls <= 42;
     await pollUntil('reads to take two calls again', again);
-  }, 90_000);
+  });
 });

@@ -39,7 +39,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     });
     await page.goto(stack.url);
     await page.waitForSelector('.opblock');
-  }, 90_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await stack?.stop();

@@ -24,7 +24,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined)('an engine without a
     const tuning = { properties: [engineProperties, properties] };
     engine = await startPreparedEngine({ port: await findFreePort(), stateDir, tuning, say: () => undefined });
     stack = await shareStack({ engineUrl: engine.url });
-  }, 150_000);
+  });
   afterAll(async () => {
     await stack?.stop();
     await engine?.stop();

@@ -77,7 +77,7 @@ beforeAll(async () => {
   await stopIdleWorkers();
   // The engine may take a minute to listen to a new handler's queue.
   await answerMdm(await mdmOf(await route('PATCH', 200), 90_000), []);
-}, 120_000);
+});
 
 describe('the event of a PATCH', () => {
   it.each([200, 204, 299])('PATCH with status %i: starts mdmWF once, correlated with the PATCH', async (status) => {
@@ -148,5 +148,5 @@ describe('the events of mdmWF', () => {
       status: 'COMPLETED',
       output: { status: 200 },
     });
-  }, 120_000);
+  });
 });

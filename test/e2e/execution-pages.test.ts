@@ -63,7 +63,7 @@ beforeAll(async () => {
   failed = await patch(`faults/reset?n=${personal('fault')}`);
   patched = await patch('colleges/001/persons/0318204');
   await untilShared(executionOf(patched));
-}, 150_000);
+});
 
 afterAll(async () => {
   if (hanging !== undefined) await call(`${engineUrl}/api/workflow/${hanging}`, { method: 'DELETE' });
@@ -347,5 +347,5 @@ describe('in a browser', requires('full', 'chromium'), () => {
     proxy.thaw();
     expect([status, performance.now() - startedAt < 12_000]).toEqual([503, true]);
     expect(text).toContain('The engine does not respond');
-  }, 30_000);
+  });
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
     },
   );
   load = world.startLoad(lightLoad);
-}, 150_000);
+});
 afterAll(() => world?.stop());
 
 beforeEach(() => world.untilServed());

@@ -220,7 +220,7 @@ describe('the same key and the same request', () => {
       received: 1,
       applied: 1,
     });
-  }, 90_000);
+  });
 });
 
 describe('the same key and another request', () => {

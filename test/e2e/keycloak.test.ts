@@ -40,7 +40,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
   afterAll(async () => {
     await stack?.stop();
     await keycloak?.stop();
-  }, 60_000);
+  });
 
   const askToken = (form: Record<string, string>, headers: Record<string, string> = {}): Promise<RouterAnswer> =>
     call(`${stack.url}/token/v1/token`, {

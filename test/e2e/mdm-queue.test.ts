@@ -40,14 +40,14 @@ beforeAll(async () => {
     },
     backEnds: { BACKENDS_HISTORY_FILE: historyFile },
   });
-}, 240_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await mdm?.close();
   await engine?.stop();
   await broker?.remove();
   rmSync(historyDir, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** A person of college 002 who is not in the crosswalk, so that MDM has no other cccid for the person. */
 const person = 'B00422384';
@@ -216,7 +216,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     await engine.start();
     await untilAllShared(updates, 60_000);
     await untilEmpty('mdm.updates');
-  }, 240_000);
+  });
 
   it('the broker is killed and away for a moment: the router resumes by itself, and says so', async () => {
     const updates = many(30);
@@ -228,7 +228,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     await published;
     await untilAllShared(updates, 60_000);
     await untilEmpty('mdm.updates');
-  }, 240_000);
+  });
 
   it('a router started before the broker: it is ready and serves PATCHes, and updates come once the broker is there', async () => {
     await broker.kill();
@@ -245,7 +245,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     const updates = many(10);
     await publishAll(updates);
     await untilAllShared(updates, 60_000);
-  }, 240_000);
+  });
 
   it('two routers, one of them and the engine killed at random moments: each update is shared and applied once', async () => {
     const random = randomOfRun();
@@ -277,5 +277,5 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     await broker.control('delete_queue', 'mdm.updates');
     const said = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
     await pollUntil('the notice', async () => (await said()).includes('is there a queue mdm.updates'));
-  }, 120_000);
+  });
 });

@@ -23,11 +23,11 @@ const textsOn = (kind: EngineKind) => {
     engineUrl = own?.url ?? engineOfRun().url;
     stack = await shareStack({ engineUrl });
     demo = await callerFor(stack.url);
-  }, 240_000);
+  });
   afterAll(async () => {
     await stack?.stop();
     await own?.stop();
-  }, 60_000);
+  });
 
   const patch = (path: string, body: object) =>
     demo(`/adaptor/001/mock/${path}`, {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   // The engine may take a minute to subscribe to the queue of a new handler, so wait for that once.
   const first = await patchPerson('0320991', newCccid());
   await untilExecution('mdmWF', executionOf(first), 'COMPLETED', 90_000);
-}, 120_000);
+});
 afterAll(() => stack?.stop());
 
 /** The same person in both colleges, by MDM's crosswalk. */

@@ -17,7 +17,7 @@ describe('with an engine of its own', () => {
 
   beforeAll(async () => {
     stack = await launchStack({});
-  }, 180_000);
+  });
   afterAll(() => stack?.stop());
 
   async function tokenOf(client: string): Promise<string> {
@@ -169,7 +169,7 @@ describe('with an identity provider that is already running', () => {
       OAUTH_AUDIENCE: audience,
       RECONCILER_INTERVALMS: '0',
     });
-  }, 90_000);
+  });
   afterAll(async () => {
     await stack?.stop();
     await provider?.stop();

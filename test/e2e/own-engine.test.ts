@@ -71,7 +71,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
         await stack?.stop();
         await engine?.stop();
         rmSync(folder, { recursive: true, force: true });
-      }, 60_000);
+      });
 
       const ready = async (operationsUrl: string) => {
         const response = await call(`${operationsUrl}/health/ready`);
@@ -103,7 +103,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
             (await demo('/adaptor/002/mock/colleges/002/persons/B00418052')).json<{ cccid?: string }>().cccid === cccid,
           { timeoutMs: 120_000 },
         );
-      }, 150_000);
+      });
 
       const saysWhatIsMissing = async () => {
         await stack.stop();

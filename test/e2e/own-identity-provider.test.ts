@@ -40,7 +40,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
     let stack: LaunchedStack;
     beforeAll(async () => {
       stack = await launchStack(settings());
-    }, 90_000);
+    });
     afterAll(() => stack?.stop(), 30_000);
 
     const token = async (url: string) => {

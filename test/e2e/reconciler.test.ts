@@ -36,7 +36,7 @@ beforeAll(async () => {
   stack = await shareStack({ engineUrl: ownEngine.url, router: reconciler });
   second = await startProgram('gateway/main.ts', stack.routerEnv);
   demo = await callerFor(stack.url);
-}, 150_000);
+});
 afterAll(async () => {
   await second?.stop();
   await stack?.stop();

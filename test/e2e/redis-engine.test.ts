@@ -40,7 +40,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     await proxy?.stop();
     await engine?.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const executionOf = ({ headers }: Awaited<ReturnType<Caller>>) => String(headers['x-execution-id']);
   const patch = (id: string, cccid: string, headers: Record<string, string> = {}) =>
@@ -125,7 +125,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     });
     const { text } = await call(`${stack.operationsUrl}/metrics`);
     expect(text).toMatch(/router_reconciled_total\{case="event_lost",action="started"\} [1-9]/);
-  }, 60_000);
+  });
 
   it('the CLI lists, shows and prunes executions', async () => {
     const source = executionOf(await patch('0318204', newCccid()));
@@ -143,7 +143,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     const planned = await cli('prune', '--dry-run', '--no-events', '--json');
     expect(planned.json()).toMatchObject({ ok: true, rules: expect.any(Array) });
     expect((await cli('reconcile', '--dry-run', '--json')).json()).toMatchObject({ ok: true, findings: [] });
-  }, 60_000);
+  });
 
   it('without redis.url, says what does not work, and searches fail with an error', async () => {
     for (const command of ['executions list', 'reconcile --dry-run', 'prune --dry-run --no-events']) {
@@ -168,7 +168,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     } finally {
       await alone.stop();
     }
-  }, 60_000);
+  });
 
   it('keeps what was acknowledged when Redis and the engine are killed', async () => {
     const key = { 'idempotency-key': randomUUID() };
@@ -190,5 +190,5 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     });
     expect(executionOf(second)).toBe(executionOf(first));
     expect((await read(executionOf(first))).status).toBe('COMPLETED');
-  }, 60_000);
+  });
 });

@@ -51,7 +51,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     await connection?.close();
     await engine?.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   /** Shortens the timeout of a task type, for which tests would otherwise wait a minute. */
   async function shortenTimeout(name: string): Promise<void> {

@@ -85,7 +85,7 @@ describe.each([
     }
     await provokeUnforeseen();
     metrics = (await call(`${stack.operationsUrl}/metrics`)).text;
-  }, 180_000);
+  });
   afterAll(async () => {
     await stack?.stop();
     await Promise.all([sentry?.close(), proxy?.stop()]);

@@ -33,7 +33,7 @@ beforeAll(async () => {
     headers,
   });
   failedExecution = String(failed.headers['x-execution-id']);
-}, 120_000);
+});
 afterAll(() => stack?.stop());
 
 const statusUrl = () => `${stack.operationsUrl}/`;
@@ -145,7 +145,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     expect(complaints).toEqual([]);
     await shoot(page, 'overview-charts');
     await close();
-  }, 60_000);
+  });
 
   it('without scripts: the same tables, and the page asks to be loaded again', async () => {
     const { page, close } = await open({ javaScriptEnabled: false });
@@ -178,5 +178,5 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await stack.restartRouter();
     await pollUntil('the page to be live again', async () => (await page.textContent('#live'))?.startsWith('live'));
     await close();
-  }, 60_000);
+  });
 });

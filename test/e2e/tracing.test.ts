@@ -234,7 +234,7 @@ describe('a PATCH', () => {
     expect(new Set(spansOf(parent.traceId).map(({ service }) => service))).toEqual(
       new Set(['service-router-router', 'service-router-workers']),
     );
-  }, 120_000);
+  });
 });
 
 describe('what a span may contain', () => {

@@ -42,7 +42,7 @@ beforeAll(async () => {
     }
   };
   await Promise.all(Array.from({ length: 8 }, play));
-}, 120_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await Promise.all([backEnd?.stop(), tap?.stop()]);
