@@ -15,7 +15,7 @@ import { startStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 /** This file counts calls: no request may fail because the machine is busy. */
-const patient = { CONDUCTOR_TIMEOUTMS: '60000', ROUTER_RESPONSEDEADLINEMS: '60000' };
+const longDeadlines = { CONDUCTOR_TIMEOUTMS: '60000', ROUTER_RESPONSEDEADLINEMS: '60000' };
 /** Calls that are independent of requests: queue polls once a second, and definition reads once a minute. */
 const isBackground = (target: string) => /^\/api\/(metadata|event|tasks\/poll)/.test(target);
 
@@ -38,7 +38,7 @@ describe('two routers with Redis', requires('redis'), () => {
     backEnd = await listenOnLoopback(server);
     redis = await startRedisServer();
     engines = await Promise.all([0, 1].map(() => startRecordingProxy(engineOfRun().url)));
-    const [first, other] = engines.map(({ url }) => ({ ...patient, CONDUCTOR_URL: url, REDIS_URL: redis.url }));
+    const [first, other] = engines.map(({ url }) => ({ ...longDeadlines, CONDUCTOR_URL: url, REDIS_URL: redis.url }));
     const workers = { MOVIES_URL: backEnd.url, ADAPTOR_001_URL: backEnd.url };
     stack = await startStack({
       engineUrl: engineOfRun().url,
