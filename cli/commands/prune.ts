@@ -60,10 +60,10 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
       )
       .option('--route <name>', 'only executions of this route of gateway.config.yml')
       .option('--workflow <name>', 'only executions of this workflow, such as mdmWF')
-      .option('--no-events', 'do not delete the event records')
+      .option('--no-events', 'do not delete event records, and do not open the database')
       .option(
         '--database <url>',
-        "the engine's database for the event records (default: conductor.databaseURL, or that of the running stack)",
+        "the engine's database, for event records and index rows (default: conductor.databaseURL, or that of the running stack)",
       )
       .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)'),
   run: runPrune,

@@ -5,8 +5,8 @@ import { write, writeSync } from 'node:fs';
 /** Capacity of the buffer, in characters; lines beyond it are dropped. */
 const maxBuffered = 2 ** 20;
 /**
- * Lines are collected for this many milliseconds and written together: one write takes as much
- * processor time as creating several lines.
+ * Lines are collected for this many milliseconds and written together: one write takes as much processor time as
+ * creating several lines.
  */
 const batchMs = 10;
 /** Delay before a write is retried after EAGAIN (a slow reader), in milliseconds. */
