@@ -30,6 +30,20 @@ export const lightLoad: LoadOptions = {
   ...{ keyedClients: 1, laterClients: 1 },
 };
 
+/** Returns a load with this share of the clients, rounded up, and of the PATCHes. */
+export function shareOf(
+  { clients, keyedClients, laterClients, patchesPerSecond, ...load }: LoadOptions,
+  share: number,
+) {
+  const some = (count = 0) => Math.ceil(count * share);
+  return {
+    ...load,
+    ...{ clients: some(clients), keyedClients: some(keyedClients), laterClients: some(laterClients) },
+    patchesPerSecond: (patchesPerSecond ?? usualPatchesPerSecond) * share,
+  } satisfies LoadOptions;
+}
+
+const usualPatchesPerSecond = 3;
 /** Pause after a connection that was refused or broke, in milliseconds. */
 const refusedMs = 500;
 /** Percentages of the kinds of requests; PATCHes have their own timer. */
@@ -43,7 +57,13 @@ const withoutExecutionMs = 250;
 
 /** Starts the clients. */
 export function startLoad(operations: Operations, random: SeededRandom, options: LoadOptions): Load {
-  const { clients, pauseMs = 50, patchesPerSecond = 3, keyedClients = 0, laterClients = 0 } = options;
+  const {
+    clients,
+    pauseMs = 50,
+    patchesPerSecond = usualPatchesPerSecond,
+    keyedClients = 0,
+    laterClients = 0,
+  } = options;
   const [stopping, givingUp] = [new AbortController(), new AbortController()];
   const { signal } = stopping;
   const client = async (send: () => Promise<Outcome>, longestMs = pauseMs) => {

@@ -37,7 +37,7 @@ async function main(options: Options): Promise<number> {
 
 /** Runs one case with the seed of the run, so that a case can be repeated alone. */
 async function run(chosen: Case, engines: Engines, options: Options): Promise<boolean> {
-  const { slack, minutes, dry, routers } = options;
+  const { slack, load, minutes, dry, routers } = options;
   const isMeasured = options.kills !== undefined;
   const done = options.resume ? doneBefore(chosen, options) : { kills: 0, requests: 0 };
   const left = (wanted: number | undefined, before: number) => (wanted === undefined ? undefined : wanted - before);
@@ -45,7 +45,7 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
   if (isMeasured && (kills ?? 0) <= 0 && (requests ?? 0) <= 0) return (say(`${chosen.name}: done before`), true);
   const circumstances = await lookAround(`Conductor ${engineRelease.version} on ${storeOf(options)}`);
   const findings = await runCase(chosen, await engines.for(chosen), {
-    ...{ slack, routers, kills, requests, circumstances, say },
+    ...{ slack, load, routers, kills, requests, circumstances, say },
     tries: options.tries ?? (isMeasured ? Number.POSITIVE_INFINITY : chosen.tries),
     seconds: minutes * 60,
     random: seededRandom(String(options.random.seed)),

@@ -5,7 +5,7 @@ import { parseOptions } from './options.ts';
 
 describe('the options', () => {
   it('none: every case, on SQLite, for three minutes each', () => {
-    expect(parseOptions([])).toMatchObject({ cases: [], store: 'sqlite', engines: 1, minutes: 3, slack: 1 });
+    expect(parseOptions([])).toMatchObject({ cases: [], store: 'sqlite', engines: 1, minutes: 3, slack: 1, load: 1 });
   });
 
   it('kills or requests: the case with kills, for up to two hours', () => {

@@ -18,6 +18,8 @@ export interface Options {
   readonly requests: number | undefined;
   readonly minutes: number;
   readonly slack: number;
+  /** Share of the clients and PATCHes of a case's load. */
+  readonly load: number;
   readonly random: SeededRandom;
   readonly templateDir: string | undefined;
   /** True to count the kills and requests of earlier runs of the same code. */
@@ -46,6 +48,7 @@ Exit code: 0 nothing was wrong, 1 otherwise.
   --minutes <n>        time after which no try of a case begins (3; with --kills or --requests 120)
   --resume             does only the rest that runs of the same code, store, engines and routers have not done yet
   --slack <n>          multiplies time limits, for a busy machine (1)
+  --load <n>           multiplies the clients and PATCHes of a case, for a slow machine (1)
   --seed <n>           repeats the choices and pauses of this seed (TEST_SEED)
   --template <dir>     keeps an engine's database with the definitions in this folder, for the next run
   --dry                keeps no results
@@ -65,6 +68,7 @@ export function parseOptions(args: readonly string[]): Options {
       ...{
         engines: { ...text, default: '1' },
         slack: { ...text, default: '1' },
+        load: { ...text, default: '1' },
       },
       ...{ store: text, engine: text, appendfsync: text },
       ...{ kills: text, requests: text, routers: text, tries: text, minutes: text, seed: text, template: text },
@@ -73,7 +77,7 @@ export function parseOptions(args: readonly string[]): Options {
   });
   const store = storeOf(values);
   const appendfsync = appendfsyncOf(store, values.appendfsync);
-  const number = (name: 'kills' | 'requests' | 'routers' | 'tries' | 'minutes' | 'engines' | 'slack') => {
+  const number = (name: 'kills' | 'requests' | 'routers' | 'tries' | 'minutes' | 'engines' | 'slack' | 'load') => {
     const given = values[name];
     if (given !== undefined && !(Number(given) > 0)) throw new Error(`--${name} is a positive number, not ${given}`);
     return given === undefined ? undefined : Number(given);
@@ -87,6 +91,7 @@ export function parseOptions(args: readonly string[]): Options {
     ...{ cases: isMeasured && values.case.length === 0 ? ['kills-under-load'] : values.case, store, engines },
     appendfsync,
     ...{ kills, requests, routers: number('routers'), tries: number('tries'), slack: number('slack') ?? 1 },
+    load: number('load') ?? 1,
     minutes: number('minutes') ?? (isMeasured ? 120 : 3),
     random: seededRandom(values.seed ?? process.env['TEST_SEED']),
     templateDir: values.template,

@@ -56,8 +56,14 @@ function caseRow(runs: readonly Findings[]): string[] {
     invariants.map((invariant) => sum(runs, ({ judged }) => judged[invariant]) || 'not judged').join(' · '),
     [...(wrong.length === 0 ? ['held'] : wrong), ...runs.flatMap(lostIn)].join('; ').replaceAll('|', '\\|'),
     `${count(({ undisturbed }) => undisturbed.succeeded)} of ${count(({ undisturbed }) => undisturbed.requests)}`,
-    runs.map(({ seed, slack }) => (slack === 1 ? String(seed) : `${seed} (slack ${slack})`)).join(', '),
+    runs.map(seedOf).join(', '),
   ];
+}
+
+/** Returns the seed of a run, and how its time limits and load differed: `7 (slack 2, load 0.5)`. */
+function seedOf({ seed, slack, load = 1 }: Findings): string {
+  const different = [...(slack === 1 ? [] : [`slack ${slack}`]), ...(load === 1 ? [] : [`load ${load}`])];
+  return different.length === 0 ? String(seed) : `${seed} (${different.join(', ')})`;
 }
 
 /** Returns a list of the first violations and the notes of each run; empty when there are none. */

@@ -100,6 +100,14 @@ describe('the tables', () => {
     expect(text).toContain('| `engine-killed` | sqlite | engine | 2 | 1.0 s, 3.0 s, 3.0 s | 9.0 s, 11.0 s, 11.0 s |');
   });
 
+  it('show beside the seed that time limits were multiplied or the load was reduced', () => {
+    const seedsOf = (more: Partial<Findings>) =>
+      / \| ([^|]+) \|$/m.exec(reportOf([[findings(more)]]).split('\n')[4] ?? '')?.[1];
+    expect(seedsOf({ load: 1 })).toBe('7');
+    expect(seedsOf({ slack: 2 })).toBe('7 (slack 2)');
+    expect(seedsOf({ slack: 2, load: 0.5 })).toBe('7 (slack 2, load 0.5)');
+  });
+
   it('show what was wrong with a run, and that a component never recovered', () => {
     const recoveries = [{ kind: 'engine', ms: undefined, outageMs: undefined }];
     const examples = [{ invariant: 'I6', subject: 'op-1', what: 'movies took 2100 ms' }] as const;

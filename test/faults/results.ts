@@ -38,6 +38,8 @@ export interface Findings {
   readonly product: string;
   readonly seed: number;
   readonly slack: number;
+  /** Share of the case's load; absent in results from before it could be chosen, which are of all of it. */
+  readonly load?: number;
   readonly tries: number;
   readonly kills: number;
   /** Number of requests, without those that were refused a connection. */

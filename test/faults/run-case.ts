@@ -16,7 +16,7 @@ import {
   type Repetition,
 } from './figures.ts';
 import type { Levels } from './levels.ts';
-import { lightLoad } from './load.ts';
+import { lightLoad, shareOf } from './load.ts';
 import { scaleResponseTimeouts } from './response-timeouts.ts';
 import { productCode } from './product-code.ts';
 import { type Findings, hasHeld, topologyOf } from './results.ts';
@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly seconds: number;
   /** Multiplies time limits; 1 on a machine that does nothing else. */
   readonly slack: number;
+  /** Share of the case's load; 1 is all of it. */
+  readonly load: number;
   readonly routers?: number | undefined;
   readonly random: SeededRandom;
   readonly circumstances: Circumstances;
@@ -106,7 +108,7 @@ async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise
   run.world = world;
   onStop(() => world.stop());
   run.before = await world.levels();
-  const load = world.startLoad(chosen.load ?? lightLoad);
+  const load = world.startLoad(shareOf(chosen.load ?? lightLoad, options.load));
   await repeat(run, world);
   await load.stop(repeatForMs);
   const { nothingMissing = false } = chosen;
@@ -138,7 +140,7 @@ async function repeat(run: Run, world: World): Promise<void> {
 
 function findingsOf(run: Run): Findings {
   const { chosen, engine, options, world, tried, before, after, startedAt, brokeOff } = run;
-  const { slack, circumstances, random } = options;
+  const { slack, load, circumstances, random } = options;
   const events = world?.events() ?? [];
   const verdict = world?.verdict(slack) ?? { violations: [], explained: [], judged: noneJudged };
   const recoveries = recoveriesOf(events);
@@ -155,7 +157,15 @@ function findingsOf(run: Run): Findings {
       ...{ store: engine.kind, engines: engine.nodes.length, routers: world?.routers.length ?? 0 },
       appendfsync: engine.appendfsync,
     }),
-    ...{ circumstances, product: productCode(), seed: random.seed, slack, tries: tried, kills: world?.kills ?? 0 },
+    ...{
+      circumstances,
+      product: productCode(),
+      seed: random.seed,
+      slack,
+      load,
+      tries: tried,
+      kills: world?.kills ?? 0,
+    },
     requests: Object.values(ends).reduce((sum, count) => sum + count, 0) - (ends['closed ECONNREFUSED'] ?? 0),
     ...{ ends, judged: verdict.judged, violations: verdict.violations.length },
     examples: verdict.violations.slice(0, mostExamples),
