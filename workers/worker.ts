@@ -4,7 +4,7 @@ import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { CallBackEnd } from './back-end/call-back-end.ts';
 
-/** The result of a task, with Conductor's status names. The engine retries none of them; workers retry themselves. */
+/** The result of a task, with Conductor's status names. No status makes the engine retry: workers repeat failed calls. */
 export type TaskOutcome =
   | { status: 'COMPLETED'; outputData: Record<string, unknown> }
   | {

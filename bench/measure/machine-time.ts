@@ -1,4 +1,4 @@
-// CPU time of the whole machine: the time that the bench's own processes did not use was used by others.
+// CPU time of the whole machine. Busy time beyond that of the bench's own processes was used by others.
 
 import { cpus } from 'node:os';
 

@@ -84,7 +84,11 @@ function panelsOf(results: readonly PeerResult[]): Panel[] {
       readUpper: ({ figures }) => figures.p99,
     },
     { title: 'Requests per second', load: busy, read: ({ figures }) => figures.requestsPerSecond },
-    { title: 'Processor ms a request', load: busy, read: ({ figures }) => figures.processorMs['system'] ?? Number.NaN },
+    {
+      title: 'Processor ms per request',
+      load: busy,
+      read: ({ figures }) => figures.processorMs['system'] ?? Number.NaN,
+    },
   ];
 }
 

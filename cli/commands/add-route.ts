@@ -42,7 +42,7 @@ export const addRoute: CommandDefinition<AddRouteOptions> = {
   ],
   addOptions: (command: Command) =>
     addDirOption(command)
-      .argument('<name>', 'name of the route: its endpoint, its pipeline, its task type <name>_intake')
+      .argument('<name>', 'name of the route, its endpoint and its pipeline; its task type is <name>_intake')
       .requiredOption('--path <path>', 'public paths, comma-separated: plain segments, :parameters, * at the end')
       .requiredOption('--methods <methods>', 'accepted methods, comma-separated: GET, POST, PUT, PATCH, DELETE')
       .requiredOption('--url <url>', 'base URL of the back end (http or https)')
@@ -51,7 +51,10 @@ export const addRoute: CommandDefinition<AddRouteOptions> = {
         'leading part of the path that the back end does not see (default: its first segment)',
       )
       .option('--write-scope <scope>', 'scope of the access token for every method but GET (default: none)')
-      .option('--mis-codes <parameter>', 'path parameter that is a MIS code, for the per-client limits (default: none)')
+      .option(
+        '--mis-codes <parameter>',
+        'path parameter that is a MIS code, so that client.<id>.misCodes limits it (default: none)',
+      )
       .option(
         '--summary <text>',
         'one line for readers of the OpenAPI document (default: a line that names the back end)',

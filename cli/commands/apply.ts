@@ -82,7 +82,9 @@ export async function runApply(options: ApplyOptions, context: CommandContext): 
  */
 function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): string | undefined {
   if (router !== undefined && shown.changes.some(({ action }) => action === 'remove')) {
-    throw new CommandError(['nothing was changed: the router does not forward removals; prune with --engine']);
+    throw new CommandError([
+      'nothing was changed: the router does not forward removals; use --engine instead of --router',
+    ]);
   }
   if (plan !== undefined && plan !== digestPlan(shown)) {
     return `this is plan ${digestPlan(shown)}, not ${plan}: files or engine have changed since plan ${plan} was shown. Run \`plan\` again`;

@@ -18,7 +18,7 @@ import type { CommandDefinition, CommandContext } from '../command-definition.ts
 /** The command `plan`. */
 export const plan: CommandDefinition<PlanCommandOptions> = {
   name: 'plan',
-  description: 'Show as diffs what `apply` would change in the engine, and the affected running executions.',
+  description: 'Show what `apply` would change in the engine, as diffs, and which running executions are affected.',
   exitCodes: {
     0: 'there is nothing to do',
     1: 'error: a definition file is not valid, the engine is unreachable, or a route starts a version that does not exist',

@@ -32,7 +32,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
   description:
     'Show old executions and old event records of the engine, ask for confirmation, and delete them. Without a terminal it only shows them, unless `--yes` is given.',
   exitCodes: {
-    0: 'there is nothing to delete, or it was deleted',
+    0: 'there was nothing to delete, or everything was deleted',
     1: 'error, or the question was answered with no; what was deleted before an error stays deleted, and the next run continues',
     2: 'there is more to delete: it was only shown, or the command was interrupted',
   },
@@ -52,7 +52,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
     addConfirmationOptions(addEngineOption(command))
       .option(
         '--older-than <duration>',
-        'only executions that ended, and event records created, longer ago than this, such as 7d or 36h (default: as configured)',
+        'only executions whose end, and event records whose creation, is longer ago than this, such as 7d or 36h (default: as configured)',
       )
       .option(
         '--state <states>',

@@ -22,7 +22,7 @@ export interface RoutesOptions {
 export const routes: CommandDefinition<RoutesOptions> = {
   name: 'routes',
   description:
-    'Show the route table: each public path with its scope, workflow, wait, task types, bulkhead and limits. Needs no engine.',
+    'Show the route table: each public path with its scope, workflow, response deadline (wait), task types, bulkhead and limits. Needs no engine.',
   exitCodes: {
     0: 'the route table was printed',
     1: 'error: configuration, gateway.config.yml or a definition file is not valid',
@@ -87,7 +87,7 @@ function describeAccess({ token, scopes, anyScope, writeScope }: Access): string
   const parts = [
     ...(scopes.length > 0 ? [scopes.join(' and ')] : []),
     ...(anyScope.length > 0 ? [anyScope.join(' or ')] : []),
-    ...(writeScope === undefined ? [] : [`to write ${writeScope}`]),
+    ...(writeScope === undefined ? [] : [`for writes: ${writeScope}`]),
   ];
   return parts.length === 0 ? 'any token' : parts.join('; ');
 }
@@ -105,7 +105,7 @@ function describeLimits({
       ({ by, requests, windowSeconds }) => `${requests}/${windowSeconds === 1 ? '' : windowSeconds}s ${whose(by)}`,
     ),
     ...inFlight.map(({ by, requests }) => `${requests} at a time ${whose(by)}`),
-    ...(misCodes === undefined ? [] : [`:${misCodes} by client`]),
+    ...(misCodes === undefined ? [] : [`:${misCodes} limited per client`]),
     ...(maxBodyBytes === undefined ? [] : [`body ${bytes(maxBodyBytes)}`]),
     ...(maxResponseBytes === undefined ? [] : [`response ${bytes(maxResponseBytes)}`]),
   ];

@@ -98,7 +98,7 @@ function describe(current: Status): Outcome {
       .map(([name, count]) => `${count} ${name.toLowerCase().replace('_', ' ')}`)
       .join(', ')}`,
     ...Object.entries(unheard).map(
-      ([event, count]) => `events       ${count} wait in ${event}, which no handler listens to`,
+      ([event, count]) => `events       ${count} waiting in ${event}, which no handler listens to`,
     ),
     '',
     ...formatPools(pools),

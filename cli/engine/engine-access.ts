@@ -40,7 +40,7 @@ export function addEngineOptions(command: Command): Command {
   return addEngineOption(command)
     .option(
       '--router [url]',
-      'go through the router at this base URL (default: that of conductor.apiURL, or the running stack)',
+      'call the engine through the router at this base URL; without a URL, that of conductor.apiURL or of the running stack',
     )
     .option('--client-id <id>', 'OAuth client for --router (default: ops.clientId)')
     .option('--client-secret <secret>', 'its secret (default: ops.clientSecret)');

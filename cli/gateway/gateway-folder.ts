@@ -18,7 +18,10 @@ export interface FolderOptions {
 export const rootDir = gatewayDir();
 
 /** Adds `--dir`. @param what what the folder is to the command */
-export function addDirOption(command: Command, what = 'folder of gateway configuration and definitions'): Command {
+export function addDirOption(
+  command: Command,
+  what = 'folder with the gateway configuration and the definitions',
+): Command {
   return command.option('--dir <directory>', `${what} (default: the gateway in this folder)`);
 }
 

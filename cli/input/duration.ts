@@ -27,9 +27,7 @@ export function parseMoment(text: string, option: string, now: number): number {
     if (!Number.isNaN(time)) return time;
   }
   if (/^[\d.]+(?:ms|[smhd])$/.test(text)) return now - parseDuration(text, option);
-  throw new CommandError([
-    `${option} must be a moment such as 2026-11-21T08:00:00Z, or how long ago, such as 2h, not ${text}`,
-  ]);
+  throw new CommandError([`${option} must be a time such as 2026-11-21T08:00:00Z or an age such as 2h, not ${text}`]);
 }
 
 /** Returns a whole number of at least `least`. @throws CommandError for any other text */

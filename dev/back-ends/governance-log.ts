@@ -75,7 +75,7 @@ export function findEntries(store: Store, { executionId, sisPersonId }: LogQuery
   }));
 }
 
-/** The key has person, status and cccid, since one execution may share several of each. */
+/** The key includes person, status and cccid, because entries of one execution may differ only in these. */
 function findSql({ kind, executionId, misCode, sisPersonId, status, cccid }: EntryKey): [string, ...SQLInputValue[]] {
   const sql = `SELECT answer FROM governance_log WHERE kind = ? AND execution_id = ? AND mis = ? AND sis_person_id = ?
     AND status = ? AND json_extract(content, '$.cccid') IS ?`;

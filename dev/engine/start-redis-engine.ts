@@ -12,14 +12,14 @@ export interface RedisEngine extends RunningEngine {
     readonly url: string;
     /** Process id of the current server. */
     readonly pid: number | undefined;
-    /** Starts the server again, on its port and its data, after it was killed. */
+    /** Starts the server again after it was killed, on the same port and with the same data. */
     restart(): Promise<void>;
   };
 }
 
 /**
  * Starts redis-server and the engine, which keeps all its data in Redis. Stopping the engine stops both.
- * @throws Error with a readable message when there is no redis-server, no Java, or one of them does not start
+ * @throws Error with a readable message when redis-server or Java is missing, or when Redis or the engine does not start
  */
 export async function startRedisEngine(options: Omit<EngineOptions, 'url'>): Promise<RedisEngine> {
   const { stateDir, tuning } = options;

@@ -63,8 +63,8 @@ function givenTokens(settings: Summarised): string[] {
   const { givenIssuer, workersClient } = settings;
   return [
     `The router accepts the access tokens of ${givenIssuer}, and no others.`,
-    `The workers get their tokens there as client ${workersClient} (WORKERS_CLIENTID, WORKERS_CLIENTSECRET), which`,
-    'needs the scope conductor_worker.',
+    `The workers get its tokens through the router, as client ${workersClient} (WORKERS_CLIENTID, WORKERS_CLIENTSECRET),`,
+    'which needs the scope conductor_worker.',
     '',
     'With an access token of one of your clients in TOKEN:',
     ...calls(settings),

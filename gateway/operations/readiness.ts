@@ -17,7 +17,7 @@ export class ReadinessChecks {
   readonly #checks = new Map<string, ReadinessCheck>();
   readonly #notices = new Map<string, ReadinessNotice>();
 
-  /** Adds a check. @param name of the dependency, in the response of `/health/ready`; a second check replaces the first */
+  /** Adds a check. @param name dependency's name in `/health/ready`; a later check of the same name replaces the earlier */
   add(name: string, check: ReadinessCheck): void {
     this.#checks.set(name, check);
   }
@@ -69,7 +69,7 @@ export class RouterReadiness {
     if (noticeMs > 0) await pause(noticeMs);
   }
 
-  /** Runs the checks of all sources and returns the combined result; `not ready` without checks while draining. */
+  /** Runs the checks of all sources and returns the combined result. While draining, returns `not ready` at once. */
   async ask(): Promise<Readiness> {
     if (this.#draining) return { ready: false, reasons: { router: ['shutting down'] }, notices: {} };
     const sources = this.#sources();

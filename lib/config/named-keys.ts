@@ -1,4 +1,4 @@
-// Keys with a name in the middle: of a college, a back end, a route or a client.
+// Configuration keys that contain the name of a college, a back end, a route or a client.
 
 import { backEndNamePattern } from './back-end-name.ts';
 import { backEndUrl, optionalCount, clientList, taskDomain } from './key-types.ts';

@@ -49,7 +49,7 @@ export const problemKinds = {
   'execution-timed-out': { status: 504, title: 'The workflow timed out' },
   'wait-budget-spent': { status: 504, title: 'The workflow did not finish before the response deadline' },
   'outcome-unknown': { status: 504, title: 'It is unknown whether the workflow was started' },
-  // What the router depends on
+  // The router and what it depends on
   'engine-unavailable': { status: 503, title: 'The workflow engine is unavailable; nothing was started' },
   'idempotency-unavailable': { status: 503, title: 'Idempotency keys cannot be checked; nothing was started' },
   overloaded: { status: 503, title: 'The router is overloaded; nothing was started' },

@@ -7,7 +7,7 @@
 export const nodeArguments = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8'] as const;
 
 /**
- * Environment variables. glibc gives up to eight arenas for each core to the threads of a process, and returns little of
- * them to the system (mallopt(3)); these programs have one busy thread.
+ * Environment variables. glibc creates up to eight arenas per core for the threads of a process, and returns little of
+ * their memory to the system (mallopt(3)); these programs have one busy thread.
  */
 export const nodeEnvironment = { MALLOC_ARENA_MAX: '2' } as const;

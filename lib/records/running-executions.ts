@@ -39,8 +39,8 @@ export class RunningExecutions {
   }
 
   /**
-   * Removes starts that have an execution by now, and those that had no effect. An execution that is not running has been
-   * polled, so a router has recorded it.
+   * Removes starts older than `lostStartMs`. If one had an effect, its execution is recorded by now: a running one by the
+   * caller, and one that has ended by the router that gave its task to a worker.
    */
   async #removeLostStarts(): Promise<void> {
     const now = Date.now();

@@ -26,8 +26,12 @@ describe('router routes', () => {
       '1000/s per client, body 256 KiB, response 8 MiB',
     ]);
     expect(rows).toContainEqual([
-      ...['adaptor', 'any', '/adaptor/:mis', 'to write sisdata_W', 'college-adaptorWF v2', '25 s'],
-      ...['college-adaptor_intake', 'adaptor :mis', '1000/s per client, :mis by client, body 256 KiB, response 8 MiB'],
+      ...['adaptor', 'any', '/adaptor/:mis', 'for writes: sisdata_W', 'college-adaptorWF v2', '25 s'],
+      ...[
+        'college-adaptor_intake',
+        'adaptor :mis',
+        '1000/s per client, :mis limited per client, body 256 KiB, response 8 MiB',
+      ],
     ]);
     expect(rows).toContainEqual(['', '/adaptor/:mis/*']);
     expect(rows).toContainEqual([...['token', 'POST', '/token/v1/token', 'no token', '-', '-', '-', '-', '-']]);

@@ -288,7 +288,9 @@ describe('what the engine has and the files have not', () => {
       expect(planned.stdout).toContain('1 running execution keeps the old definition');
       const refused = await runCli(['apply', '--prune', '--yes', ...through], ops);
       expect(refused.exitCode).toBe(1);
-      expect(refused.stderr).toBe('nothing was changed: the router does not forward removals; prune with --engine\n');
+      expect(refused.stderr).toBe(
+        'nothing was changed: the router does not forward removals; use --engine instead of --router\n',
+      );
       expect(await on.registered()).toContain('workflow moviesWF v2');
       await on.send('DELETE', `/workflow/${id}`);
       const worker = { OPS_CLIENTID: 'worker', OPS_CLIENTSECRET: 'worker-secret' };

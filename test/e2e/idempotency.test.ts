@@ -11,6 +11,7 @@ import { createToken } from '../plugins/oauth2/forge.ts';
 import { type EngineMood, type EngineProxy, startEngineProxy } from '../faults/engine-proxy.ts';
 import { type BreakableProxy, startBreakableProxy } from '../stack/breakable-proxy.ts';
 import { call, type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
+import { engineApi } from '../stack/engine-api.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
@@ -308,6 +309,21 @@ describe('what is kept', () => {
       expect(execution.text).not.toContain(text);
       expect(stack.router.output() + stack.workers.map((worker) => worker.output()).join('')).not.toContain(text);
     }
+  });
+
+  it('is forgotten with its execution: the same key starts another one', async () => {
+    const [path, key] = [echo(), randomUUID()];
+    const first = await demo(path, keyed(key));
+    const id = String(first.headers['x-execution-id']);
+    await engineApi(engineUrl).send('DELETE', `/workflow/${id}/remove?archiveWorkflow=false`);
+    const second = await pollUntil('the key to be free', async () => {
+      const answer = await demo(path, keyed(key));
+      return replayed(answer) === undefined && answer;
+    });
+    expect(second.status).toBe(200);
+    expect(second.headers['x-execution-id']).not.toBe(id);
+    expect(received(path)).toHaveLength(2);
+    expect(replayed(await demo(path, keyed(key)))).toBe('true');
   });
 
   it('outlives the router; after a rotation of payload keys, the old one is needed to compare', async () => {

@@ -186,7 +186,9 @@ function noteOn({ ms, undisturbedMs }: Repetition): string[] {
   const [longest, calm] = [ms, undisturbedMs].map((each) => Math.round(each / 1_000));
   return ms < 60_000
     ? []
-    : [`requests were repeated for up to ${longest} s, at most ${calm} s of it in a row without a kill of the engine`];
+    : [
+        `requests were repeated for up to ${longest} s, of which at most ${calm} s in a row without a kill of the engine`,
+      ];
 }
 
 const noneJudged = { I1: 0, I2: 0, I3: 0, I4: 0, I5: 0, I6: 0, I7: 0 };

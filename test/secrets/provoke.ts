@@ -1,5 +1,4 @@
-// Requests of every kind with marked credentials and personal values: successful ones, refused ones, and ones that
-// cause errors.
+// Requests with marked credentials and personal values that the router refuses before an execution exists.
 
 import { encode } from '../plugins/oauth2/forge.ts';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
@@ -27,7 +26,7 @@ export async function provokeRefusals(url: string, token: string, markers: Marke
   const forged = [header, { sub: personal('sub') }, credential('signature')].map(encode).join('.');
   const basic = Buffer.from(`demo:${credential('basic')}`).toString('base64');
   const requests: [what: string, path: string, options: CallOptions][] = [
-    ['a token that is none', path, { headers: { authorization: `Bearer ${credential('token')}` } }],
+    ['a text that is no token', path, { headers: { authorization: `Bearer ${credential('token')}` } }],
     ['a forged token', path, { headers: { authorization: `Bearer ${forged}` } }],
     ['a token with a tail', path, { headers: { authorization: `${bearer}.${credential('tail')}` } }],
     ['another scheme', path, { headers: { authorization: `Digest ${credential('digest')}` } }],
@@ -79,7 +78,7 @@ export async function provokeRefusals(url: string, token: string, markers: Marke
   const raw = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${credential('raw')}\r\n`;
   exchanges.push(
     { what: 'two hosts', answer: await rawCall(url, `${raw}Host: b\r\n\r\n`) },
-    { what: 'a header that is none', answer: await rawCall(url, `${raw}${personal('header')}\r\n\r\n`) },
+    { what: 'a malformed header', answer: await rawCall(url, `${raw}${personal('header')}\r\n\r\n`) },
     {
       what: 'headers that are too large',
       answer: await rawCall(url, `${raw}X: ${personal('header').repeat(2_000)}\r\n\r\n`),

@@ -1,5 +1,5 @@
-// A client on a raw socket that sends any bytes and parses responses strictly. An HTTP library would repair its
-// requests.
+// A client on a raw socket that sends any bytes and parses responses strictly. An HTTP library would
+// correct the malformed requests of the tests.
 
 import { connect, type Socket } from 'node:net';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -101,7 +101,7 @@ function takeAnswer(received: Buffer, headOnly: boolean): { answer: RawAnswer; l
   if (headers['transfer-encoding'] !== undefined) throw new Error('the router never sends chunks');
   const bodiless = headOnly || status < 200 || status === 204 || status === 304;
   const announced = Number(headers['content-length']);
-  if (!bodiless && !Number.isInteger(announced)) throw new Error(`a response ${status} without content-length`);
+  if (!bodiless && !Number.isInteger(announced)) throw new Error(`a ${status} response without content-length`);
   const length = bodiless ? 0 : announced;
   const from = end + 4;
   if (received.length < from + length) return null;

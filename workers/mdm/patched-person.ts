@@ -1,4 +1,4 @@
-// Reads which person a PATCH changed from the adaptor's response or, failing that, from the request.
+// Determines which person a PATCH changed, from the adaptor's response or, failing that, from the request.
 
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
 import { parseJsonObject } from '#lib/json/json-object.ts';

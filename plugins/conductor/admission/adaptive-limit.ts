@@ -20,7 +20,7 @@ const minSamples = 10;
 const tolerance = 2;
 /** Lower bound of the gradient in one window: a single stall, such as a full garbage collection, is no overload. */
 const minGradient = 0.5;
-/** Share of the difference to the new value that one window applies. */
+/** Fraction of the distance to the new value by which one window moves the limit. */
 const smoothing = 0.4;
 /**
  * Number of windows that the baseline latency averages over. While the limit is in use, the measured latency may
@@ -28,13 +28,13 @@ const smoothing = 0.4;
  * at the minimum.
  */
 const baselineWindows = { idle: 120, used: 1_200 };
-/** Factor for the limit when the engine fails a start. */
+/** Factor by which the limit is multiplied when the engine fails to start an execution. */
 const backOff = 0.9;
 
 /**
  * Maximum number of executions that may wait for a worker inside the engine. The limit falls while engine calls take
- * longer than the baseline, and rises while they do not and the limit is in use. Back-end latency does not count: a
- * slow back end must not slow down the others.
+ * more than `tolerance` times the baseline, and rises while they do not and the limit is in use. Back-end latency does
+ * not count: a slow back end must not slow down the others.
  */
 export class AdaptiveLimit {
   readonly #options: AdaptiveLimitOptions;
@@ -72,7 +72,7 @@ export class AdaptiveLimit {
     if (this.#sums.start.count >= minSamples && this.#now() - this.#windowSince >= windowMs) this.#closeWindow();
   }
 
-  /** Lowers the limit because the engine failed a start. */
+  /** Lowers the limit because the engine failed to start an execution. */
   startFailed(): void {
     this.#limit = this.#clamp(this.#limit * backOff);
   }

@@ -15,7 +15,7 @@ const id: Parameter = {
   schema: { type: 'string', format: 'uuid' },
 };
 
-/** Only executions of a workflow with several versions have this header. */
+/** Only responses about executions of a workflow with several versions have this header. */
 const versionOfOne = { 'X-Workflow-Version': headerRef('XWorkflowVersionOptional') };
 
 const always: readonly ProblemCode[] = ['shutting-down', 'engine-unavailable', 'execution-unknown'];

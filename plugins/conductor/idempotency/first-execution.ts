@@ -1,5 +1,5 @@
-// Finds the execution that an Idempotency-Key has started (by its correlation id) and compares its request. The
-// execution is the record of the key.
+// Finds the execution that an Idempotency-Key has started (by its correlation id) and compares its request with the
+// current one. The execution is the record of the key.
 
 import { isDeepStrictEqual } from 'node:util';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -36,8 +36,8 @@ export interface KeyedStart {
 /**
  * Returns the execution that a key has started; undefined when there is none.
  * @param isStrict false: only the engine's index is searched, which is fast on every engine. True: if the index has no
- *   result, the engine's execution store is searched too, because the index may lag behind; an old execution that only
- *   the store has is continued
+ *   result, the engine's execution store is searched too, because the index may lag behind; if only the store has an
+ *   execution that is not recent, the engine is asked to evaluate it
  * @throws EngineError
  */
 export async function findFirst(
@@ -58,14 +58,14 @@ export async function findFirst(
 }
 
 /**
- * Makes the engine schedule the task of an execution that was stored when the engine was killed. The reconciler, which
- * reads the index, does not find it. For any other execution, the evaluation has no effect.
+ * Makes the engine schedule the task of an execution, in case the engine was killed right after it had stored the
+ * execution. The reconciler, which reads the index, does not find such an execution. On others this has no effect.
  */
 async function evaluate(executionId: string, api: KeyedExecutions): Promise<void> {
   try {
     await api.decide(executionId);
   } catch (error) {
-    // The execution runs all the same, so the response is that its key is in use.
+    // The execution still counts as running, so the client is told that the key is in use.
     if (!(error instanceof EngineError)) throw error;
   }
 }

@@ -19,7 +19,7 @@ import type { TelemetryIndex } from '../telemetry/telemetry-index.ts';
 import type { RouteVersions } from '../versions/route-versions.ts';
 import type { ExecutionRequest } from './execution-request.ts';
 
-/** What reading a request of one route depends on. */
+/** What is needed to read the requests of one route. */
 export interface RouteOptions {
   /** Workflow name. */
   readonly name: string;
@@ -49,7 +49,7 @@ export async function readExecutionRequest(
   const { config, versions, domainOf, responseDeadlineMs } = route;
   const context = contextOf(request);
   const clientGone = signalWhenGone(response);
-  // Most bodies arrive with the head. The time that earlier policies have taken then counts towards the deadline.
+  // Most bodies arrive with the head. In that case, the time that earlier policies took counts towards the deadline.
   const cameWithHead = request.complete;
   const body = await readBody(request, config['router.maxBodyBytes']);
   const now = performance.now();

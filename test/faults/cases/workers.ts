@@ -49,13 +49,21 @@ function progress(world: World, from: number) {
 }
 
 /**
- * Waits until the workers hold the writes, according to the engine. Reads were sent before the writes and are
- * dispatched directly, without the engine's knowledge.
+ * Waits until the workers hold the writes, according to the engine. On a busy machine, a write can have ended by then,
+ * or was never started. Reads were sent before the writes and are dispatched directly, without the engine's knowledge.
  */
 async function untilHandedOut(world: World, from: number): Promise<void> {
-  const isInProgress = async (op: string) => (await stateOfTask(world, op)) === 'IN_PROGRESS';
+  const isAnswered = (op: string) =>
+    world.events().some((event) => event.actor === 'client' && event.event === 'answer' && event.op === op);
   for (const { op } of progress(world, from).invoked.filter(isWrite)) {
-    await pollUntil('the task to be with its router', () => isInProgress(op));
+    let state: string | undefined;
+    const wasHandedOut = async () => {
+      state = await stateOfTask(world, op);
+      return state === undefined ? isAnswered(op) : state !== 'SCHEDULED';
+    };
+    await pollUntil('the task to be with its router', wasHandedOut).catch((error: Error) => {
+      throw new Error(`${error.message}; its last state was ${state}`);
+    });
   }
   await pollUntil('the task to be with its worker', async () => (await world.levels()).readyTasks === 0);
 }

@@ -83,7 +83,7 @@ describe('a PATCH that has ended', () => {
     expect(decidePatch(patch(), { ...alone, notified: true }, context)).toEqual({ kind: 'settled' });
   });
 
-  it('starts the MDM workflow like the handler when it is missing after a 2xx', () => {
+  it('starts a missing MDM workflow after a 2xx, with the input that the handler would give it', () => {
     expect(decidePatch(patch(), alone, context)).toMatchObject({ kind: 'start', case: 'event_lost', requests: [mdm] });
   });
 
@@ -96,7 +96,7 @@ describe('a PATCH that has ended', () => {
     expect(decidePatch(patch({ tasks }), alone, context)).toEqual({ kind: 'settled' });
   });
 
-  it('terminated after its response → resumed, or started when the engine refuses; terminated again → started', () => {
+  it('terminated after its response → resumed, or the MDM workflow started if the engine refuses; terminated again → the MDM workflow started', () => {
     const once = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED')] });
     expect(decidePatch(once, alone, context)).toMatchObject({ kind: 'resume', case: 'event_stuck', fallback: [mdm] });
     const twice = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED'), event('CANCELED')] });
@@ -121,7 +121,7 @@ describe('a PATCH that runs', () => {
     expect(running([intake()])).toMatchObject({ kind: 'resume' });
   });
 
-  it('with its EVENT scheduled a moment ago, or its task with a worker → waits', () => {
+  it('whose EVENT was scheduled a moment ago, or whose task is queued or with a worker → waits', () => {
     expect(running([intake({ endTime: justNow }), event('SCHEDULED')])).toEqual({ kind: 'waiting' });
     expect(running([intake({ status: 'IN_PROGRESS', endTime: 0 })])).toEqual({ kind: 'waiting' });
     expect(running([intake({ status: 'SCHEDULED', pollCount: 0, startTime: 0, endTime: 0 })])).toEqual({
@@ -129,21 +129,21 @@ describe('a PATCH that runs', () => {
     });
   });
 
-  it('is terminated when its task should have timed out, and decided again', () => {
+  it('is terminated when its task should have timed out; the next round decides about it', () => {
     const held = (startTime: number) =>
       running([intake({ status: 'IN_PROGRESS', startTime, endTime: 0, responseTimeoutSeconds: 90 })]);
     expect(held(now - 149_000)).toEqual({ kind: 'waiting' });
     expect(held(now - 150_000)).toEqual({ kind: 'end', case: 'outcome_unknown' });
   });
 
-  it('with a task that failed, timed out or was cancelled long ago → ended, and decided again', () => {
+  it('with a task that failed, timed out or was cancelled long ago → terminated; the next round decides about it', () => {
     for (const status of ['TIMED_OUT', 'FAILED', 'CANCELED']) {
       expect(running([intake({ status })])).toEqual({ kind: 'end', case: 'outcome_unknown' });
       expect(running([intake({ status, endTime: justNow })])).toEqual({ kind: 'waiting' });
     }
   });
 
-  it('without a task for long → terminated; a moment ago → waits', () => {
+  it('without a task for a long time → terminated; started a moment ago → waits', () => {
     expect(running([])).toEqual({ kind: 'replace', case: 'never_scheduled', requests: [] });
     expect(running([], { startTime: justNow })).toEqual({ kind: 'waiting' });
   });
@@ -293,7 +293,7 @@ describe('an mdmWF', () => {
 
   const unshared: WholeExecution[] = [];
 
-  it('with a share for each system → settled; without one → started as its handler would', () => {
+  it('with a share for each system → settled; without one → the share is started as its handler would start it', () => {
     expect(decideNotification(notification(), [started('C1')], context)).toEqual({
       kind: 'settled',
     });
@@ -329,7 +329,7 @@ describe('an mdmWF', () => {
     expect(decideShare(execution, context)).toMatchObject(decision);
   });
 
-  it('whose task ended without success long ago while it keeps running → resumed; the same for a share', () => {
+  it('that keeps running although its task ended without success long ago → resumed; the same for a share', () => {
     const tasks = [notify([], { status: 'TIMED_OUT' })];
     const execution = notification({ status: 'RUNNING', tasks });
     const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
@@ -387,7 +387,7 @@ describe('an mdmWF', () => {
     it.each([
       ['GET', { kind: 'resume', case: 'never_retried', fallback: [] }],
       ['PUT', { kind: 'end', case: 'never_retried' }],
-    ])('a %s of a client', (httpMethod, decision) => {
+    ])('a %s of a client in the same state', (httpMethod, decision) => {
       const execution = notification({ status: 'RUNNING', tasks: [given], input: { inbound: { httpMethod } } });
       expect(decideOther(execution, context)).toEqual(decision);
     });
@@ -404,7 +404,7 @@ describe('an mdmWF', () => {
     expect(stuck(event('CANCELED'), event('SCHEDULED'))).toMatchObject({ kind: 'replace', requests: [share('C1')] });
   });
 
-  it('that never got a task → started again, then terminated; the same for a share', () => {
+  it('that never got a task → a replacement is started, then the original is terminated; the same for a share', () => {
     const empty = notification({ status: 'RUNNING', tasks: [] });
     const request = { name: 'mdmWF', version: 1, correlationId: 'e-1', taskToDomain: {}, input: empty.input };
     const replaced = { kind: 'replace', case: 'never_scheduled', requests: [request] };
@@ -494,7 +494,7 @@ describe('whether a change was applied', () => {
   });
 });
 
-it('templates: a lone expression keeps its type, an unknown name is null, one within text becomes text', () => {
+it('templates: a lone expression keeps its type, an expression within text becomes text, an unknown name becomes null', () => {
   const scope = { a: { b: { c: [1] } }, n: 7 };
   expect(resolveTemplate({ x: '${a.b}', y: '${a.z.c}', z: 'n=${n}', u: [true, '${a.b.c}'] }, scope)).toEqual({
     x: { c: [1] },

@@ -110,14 +110,18 @@ describe('spans', () => {
 });
 
 describe('an endpoint in trouble', () => {
-  it('that is down: close ends in time', async () => {
+  it('that is down: one log line, and close ends in time', async () => {
     const { url } = receiver;
     await receiver.close();
     const tracer = await start(url);
     tracer.start('lost').end();
+    // The exporter tries for a few seconds before it gives up.
+    await pollUntil('the log line', () => lines.length > 0);
+    tracer.start('also lost').end();
     const before = performance.now();
     await tracer.close(300);
     expect(performance.now() - before).toBeLessThan(6_000);
+    expect(lines).toEqual(['the OTLP endpoint does not accept spans: spans are dropped']);
     receiver = await startOtlpReceiver();
   });
 
@@ -131,6 +135,22 @@ describe('an endpoint in trouble', () => {
     await tracer.close(1_000);
     await refusing.close();
     expect(lines).toEqual(['the OTLP endpoint does not accept spans: spans are dropped']);
+  });
+
+  it('that accepts spans again: a log line says so, and these spans arrive', async () => {
+    receiver.respondWith(400);
+    const tracer = await start(receiver.url);
+    tracer.start('refused').end();
+    await pollUntil('the first log line', () => lines.length > 0);
+    receiver.respondWith(200);
+    tracer.start('accepted').end();
+    await pollUntil('the second log line', () => lines.length > 1);
+    await tracer.close(1_000);
+    expect(lines).toEqual([
+      'the OTLP endpoint does not accept spans: spans are dropped',
+      'the OTLP endpoint accepts spans again',
+    ]);
+    expect(receiver.spans().map(({ name }) => name)).toEqual(['refused', 'accepted']);
   });
 
   it.each([

@@ -37,7 +37,7 @@ function createLimiter(given: Partial<typeof defaults> = {}) {
     requestClass,
     client,
   });
-  /** Acquires as many permits as are free now. */
+  /** Acquires the permits that are free now, at most `most`. */
   const fill = (each: PermitRequest, most: number): Permit[] => {
     const permits: Permit[] = [];
     for (; permits.length < most;) {
@@ -126,7 +126,7 @@ describe('the queue', () => {
     expect(limiter.queued).toBe(0);
   });
 
-  it('lets requests of another back end overtake when one is at its share', () => {
+  it('lets requests of other back ends overtake those of a back end that is at its share', () => {
     const { limiter, claim, fill } = createLimiter({ limit: 4, bulkheadSharePercent: 50 });
     const [slow, quick] = [createBulkhead(), createBulkhead()];
     fill(claim(slow), 2);
@@ -170,7 +170,7 @@ describe('the queue', () => {
     vi.advanceTimersByTime(500);
     for (const permit of sat) limiter.release(permit, true);
     for (const _ of sat) take(claim(bulkhead));
-    // The last request would wait for 40 times 20 ms, shared by 10 permits.
+    // Expected wait of the last request: 40 × 20 ms, divided by 10 permits.
     for (let ahead = 0; ahead < 40; ahead++) expect(limiter.acquire(claim(bulkhead), never)).toBeInstanceOf(Promise);
   });
 
@@ -249,7 +249,7 @@ describe('a client with many requests', () => {
     await vi.waitFor(() => expect(order).toEqual(['modest']));
   });
 
-  it('may queue four requests per free place: alone 4/5 of the queue, beside an equal client 4/9 each', () => {
+  it('may queue four requests per free slot: 4/5 of the queue when alone, 4/9 each with a second client', () => {
     const { limiter, fill, queue } = createQueue(45);
     const bulkhead = createBulkhead();
     fill(of(bulkhead, 'greedy'), 1);
@@ -301,7 +301,7 @@ describe('a client with many requests', () => {
 });
 
 describe('rejectionOf', () => {
-  it('returns what acquire would return and changes nothing', () => {
+  it('returns the rejection that acquire would return, and changes nothing', () => {
     const clients = ['one', 'two', 'three'];
     const step = fc.record({
       bulkhead: fc.nat(1),
