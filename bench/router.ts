@@ -14,7 +14,7 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:router [-- options]
 
-Measures the router between a client, a worker and an engine that take next to no time, beside bare Express 4:
+Compares the router with bare Express 4. Client, worker and engine take next to no time. The targets of Express:
 
   express             responds by itself: one exchange
   express-calls       makes the engine's three calls for each response: four exchanges

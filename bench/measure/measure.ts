@@ -12,7 +12,7 @@ export interface MeasureOptions {
   readonly inFlight: readonly number[];
   readonly repetitions: number;
   readonly seconds: number;
-  /** Length of the load before each measurement; four times as long before the first measurement of a target. */
+  /** Length of the load before each measurement. At the start, each target is warmed up once for four times as long. */
   readonly warmUpSeconds: number;
   /** Returns the number of calls that the engine has served so far; required when a target uses the engine. */
   readonly countEngineCalls?: () => Promise<number>;

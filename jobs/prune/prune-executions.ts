@@ -44,8 +44,8 @@ export interface PrunedExecutions {
   /** Execution ids of index rows whose execution no longer exists. */
   readonly orphans: readonly string[];
   /**
-   * Executions that were kept although the index shows them ended: they belong to another route, are running again, or
-   * the engine refused to delete them.
+   * Executions that were kept although the index shows them as ended: they belong to another route, they are running
+   * again, or the engine refused to delete them.
    */
   readonly kept: number;
 }
@@ -170,8 +170,8 @@ type Decision = 'delete' | 'missing' | 'moved' | 'keep';
 async function decide(row: ExecutionSummary, rule: PruneRule, api: ExecutionApi): Promise<Decision> {
   const execution = await read(row, rule, api);
   if (execution === null) return 'missing';
-  // If the state differs from that in the row, the execution was retried and has ended again; its age counts from the
-  // new end.
+  // If the state differs from that in the row, the execution was retried. If it has ended again, its age counts from
+  // the new end.
   const isAsFound = execution.status === row.status && rule.statuses.includes(execution.status);
   if (execution.isSelected && isAsFound) return 'delete';
   return hasEnded(execution) && (await api.recordEnd(row.workflowId, execution.status)) ? 'moved' : 'keep';

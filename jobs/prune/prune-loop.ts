@@ -21,7 +21,10 @@ export interface PruneLoop {
   stop(): Promise<void>;
 }
 
-/** Delay of the first round and of a retry, in milliseconds. It leaves the engine to other programs after a start. */
+/**
+ * Longest delay of the first round and of a retry, in milliseconds. Programs that start with this one need the engine
+ * first.
+ */
 const initialDelayMs = 60_000;
 
 /** Starts the loop and returns at once. A failed round is logged and retried after at most a minute. */

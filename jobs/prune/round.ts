@@ -8,11 +8,11 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { prune, type PruneReport } from './prune.ts';
 import { generalRulesOf, problemsOf, readRules, routeRulesOf, type RouteWorkflow } from './rules.ts';
 
-/** Runs rounds with the same rules. */
+/** Runs prune rounds with the same configuration. */
 export interface PruneRound {
   /** Runs one round. @throws Error when the engine or its database is unavailable */
   run(signal: AbortSignal): Promise<PruneReport>;
-  /** Closes the connections to the engine. */
+  /** Closes the connections to the engine and to Redis. */
   close(): Promise<void>;
 }
 

@@ -90,12 +90,12 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
     known.push(part);
     return part.program;
   };
-  // A program that a test has started in place of another one fits no other stack.
+  // A program that a test has started itself is never reused: no stack asks for one with an empty environment.
   const partOf = (entry: string) => (program: Program) =>
     known.find((part) => part.program === program) ?? { entry, env: {}, program };
   const stack = {
     ...{ url, operationsUrl, issuer, backEndsUrl, stateDir },
-    /** Environment variables of the router, without its ports. */
+    /** Environment variables of the router as requested; a port may be 0. */
     routerEnv,
     identityProvider: identityProvider.program,
     backEnds: backEnds.program,

@@ -19,7 +19,7 @@ const censor = '[redacted]';
 
 /**
  * Returns the fields with redacted values; the same object when nothing is redacted. pino's own redaction is not used:
- * with a wildcard path it takes most of the time of a line (16 of 20 µs).
+ * with a wildcard path, it takes 16 of the 20 µs that logging a line takes.
  */
 export function redact(fields: Record<string, unknown>): Record<string, unknown> {
   return censored(fields, (value) => (isJsonObject(value) ? censored(value) : value));

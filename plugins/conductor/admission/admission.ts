@@ -72,7 +72,7 @@ const maxUnmatchedExecutions = 2_000;
 /** Grants permits from the concurrency limiter, behind the circuit breakers of the engine and of the back ends. */
 export class Admission {
   readonly #dependencies: AdmissionDependencies;
-  /** Permits by execution id. An entry is removed when its execution ends. */
+  /** Permits by execution id. An entry is removed when `end` is called. */
   readonly #permits = new TransientMap<string, Permit>();
   /**
    * Executions whose task went to a worker before `started` was called for them. Executions that no request of this

@@ -24,7 +24,7 @@ export type DispatchMessage =
 export interface DispatchPeers {
   /** False while messages would be lost. */
   readonly isConnected: boolean;
-  /** False for a router without Redis, which is the only one. */
+  /** False for a router without Redis, which is assumed to be the only router. */
   readonly isConfigured: boolean;
   /** @param router receiver; undefined: all others */
   send(message: DispatchMessage, router?: string): void;
@@ -44,7 +44,7 @@ interface Elsewhere {
   polledAt: number;
   /** Time of this router's own message saying that workers poll it here. */
   announcedAt: number;
-  /** Time of this router's latest offer, while it may have tasks. */
+  /** Time of this router's latest offer; -Infinity when it has no more tasks to give. */
   offeredAt: number;
   /** Routers that offered tasks, with the time at which they were last asked. */
   readonly offers: Map<string, number>;
@@ -83,7 +83,7 @@ export class DirectDispatch {
   /** True when workers poll this queue, here or at a router that can be reached. */
   isPossible(name: QueueName): boolean {
     const { queues, peers } = this.#options;
-    // Without Redis, the worker's next poll may go to another router, which the task would not reach.
+    // While Redis is disconnected, the worker's next poll may go to another router, which the task would not reach.
     if (queues.isActive(name) && (peers.isConnected || !peers.isConfigured)) return true;
     if (!peers.isConnected) return queues.hasHeldPoll(name);
     const polledAt = this.#elsewhere.get(queueKey(name))?.polledAt ?? Number.NEGATIVE_INFINITY;

@@ -8,7 +8,7 @@ import type { CompletionWaiters } from './completion-waiters.ts';
 export interface ChangeDetails {
   /** The new status, if the engine has returned it. */
   readonly status?: ExecutionStatus | undefined;
-  /** The task that was completed: with the definition, it may tell the new status. */
+  /** The task that was completed. The new status can sometimes be derived from it and the workflow definition. */
   readonly completed?: CompletedTask | undefined;
 }
 

@@ -8,7 +8,7 @@ interface Member {
 }
 
 /**
- * Replaces the value of every top-level member with a name.
+ * Replaces the value of every top-level member that has the given name.
  * @param json text of an object, valid for JSON.parse
  * @param value new value, a string
  * @returns the text with all other bytes unchanged
