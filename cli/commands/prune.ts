@@ -52,7 +52,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
     addConfirmationOptions(addEngineOption(command))
       .option(
         '--older-than <duration>',
-        'only executions whose end, and event records whose creation, is longer ago than this, such as 7d or 36h (default: as configured)',
+        'only executions that ended, and event records that were created, longer ago than this, such as 7d or 36h (default: as configured)',
       )
       .option(
         '--state <states>',

@@ -29,7 +29,7 @@ export interface TokenOptions extends TokenSource, FolderOptions {
 export const tokenCommand: CommandDefinition<TokenOptions> = {
   name: 'token',
   description:
-    'Get or read an access token, and show its claims and, for each route, why it is rejected, if so. The token itself is shown only with --raw.',
+    'Get or read an access token. Show its claims, and for each route whether it accepts the token or why not. The token itself is shown only with --raw.',
   exitCodes: {
     0: 'the token is valid, and the named route, if any, accepts it',
     1: 'error: there is no token, or it cannot be checked now',

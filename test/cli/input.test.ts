@@ -25,7 +25,7 @@ describe('spans and moments', () => {
     expect(parseMoment('2026-11-21', '--since', now)).toBe(now - 12 * 3_600_000);
     expect(parseMoment('2h', '--since', now)).toBe(now - 2 * 3_600_000);
     for (const bad of ['yesterday', '2026-13-01', '1700000000']) {
-      expect(() => parseMoment(bad, '--since', now), bad).toThrow(/^--since must be a moment/);
+      expect(() => parseMoment(bad, '--since', now), bad).toThrow(/^--since must be a time/);
     }
   });
 
