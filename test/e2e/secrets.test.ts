@@ -231,7 +231,7 @@ describe.each([
     expect(executions.length).toBeGreaterThan(15);
     if (payloadKey !== undefined) return;
     expect(statuses).toMatchObject({
-      'a token that is none': 401,
+      'a text that is no token': 401,
       'a forged token': 401,
       'no token': 401,
       'an unknown path': 404,
