@@ -155,7 +155,7 @@ describe('the same key and the same request', () => {
   });
 
   it('while the first request is in progress: 409 with its links; then its response', async () => {
-    const path = `/adaptor/001/mock/faults/slow/1500?x=/${randomUUID()}`;
+    const path = `/adaptor/001/mock/faults/slow/5000?x=/${randomUUID()}`;
     const options = keyed(randomUUID());
     const first = demo(path, options);
     await pollUntil('the back end to have it', () => received(path).length === 1);
@@ -174,13 +174,13 @@ describe('the same key and the same request', () => {
   });
 
   it('with Prefer: respond-async, too: 202 once, then 409, then the response', async () => {
-    const path = `/adaptor/001/mock/faults/slow/1000?x=/${randomUUID()}`;
+    const path = `/adaptor/001/mock/faults/slow/3000?x=/${randomUUID()}`;
     const options = keyed(randomUUID(), { headers: { prefer: 'respond-async' } });
     const accepted = await demo(path, options);
     expect(accepted.status).toBe(202);
     expect((await demo(path, options)).status).toBe(409);
     await demo(String(accepted.headers['location']), { headers: { prefer: 'wait=10' } });
-    expect(await demo(path, options)).toMatchObject({ status: 200, text: '{"slept":1000}' });
+    expect(await demo(path, options)).toMatchObject({ status: 200, text: '{"slept":3000}' });
     expect(received(path)).toHaveLength(1);
   });
 
