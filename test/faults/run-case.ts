@@ -187,7 +187,7 @@ function noteOn({ ms, undisturbedMs }: Repetition): string[] {
   return ms < 60_000
     ? []
     : [
-        `requests were repeated for up to ${longest} s, of which at most ${calm} s in a row without a kill of the engine`,
+        `requests were repeated for up to ${longest} s, including at most ${calm} consecutive seconds without a kill of the engine`,
       ];
 }
 
