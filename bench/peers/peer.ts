@@ -21,7 +21,7 @@ export interface Peer {
 }
 
 export interface PeerOptions {
-  /** URL that the step calls. */
+  /** URL of the back end, which each system calls once per request. */
   readonly backEndUrl: string;
 }
 
@@ -34,5 +34,5 @@ export interface RunningPeer {
   readonly pids: readonly number[];
 }
 
-/** The request to every system with its own HTTP interface. */
+/** The request to every system that is called through an Express program of the benchmark. */
 export const movieCall: Call = { path: '/movies/Metropolis' };

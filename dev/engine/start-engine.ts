@@ -76,7 +76,7 @@ export interface DatabaseSearch extends Partial<JavaSearchOptions> {
 }
 
 /**
- * Returns whether programs of this machine may open the SQLite file of an engine that {@link planEngine} starts.
+ * Returns whether programs on this machine may open the SQLite file of the engine that {@link planEngine} plans.
  * Outside Linux, and with Docker Desktop even on Linux, containers run in a virtual machine. SQLite's locks and shared
  * memory do not work across its boundary: two writers could damage the file.
  */

@@ -57,7 +57,8 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
   const intake = lastTask(execution, intakeTask);
   if (isLost(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
   const unfinished = execution.tasks.filter(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');
-  // The engine publishes an event in the step that schedules its task, so the execution does not continue by itself.
+  // The engine publishes an event while it schedules the EVENT task, and does not repeat this if it is interrupted, so
+  // the execution does not continue by itself.
   const isStuck = unfinished.every(({ taskType }) => taskType === 'EVENT') && intake?.status === 'COMPLETED';
   if (!isStuck || !hasElapsed(intake.endTime, context)) return waiting;
   const requests = succeeded(intake) ? notification(execution, context) : [];

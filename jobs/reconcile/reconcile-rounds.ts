@@ -218,7 +218,8 @@ export class ReconcileRounds {
 }
 
 /**
- * Returns the end of an execution according to its index row, in milliseconds since 1970; undefined while it is open.
+ * Returns when an execution completed according to its index row, in milliseconds since 1970; undefined when the row is
+ * absent or has any other state.
  */
 function endOf({ summary }: OpenExecution): number | undefined {
   return summary?.status === 'COMPLETED' ? Date.parse(summary.endTime ?? '') || undefined : undefined;

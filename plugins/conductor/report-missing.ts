@@ -13,8 +13,8 @@ export interface MissingReport {
 }
 
 /**
- * Checks until nothing is missing, for at most {@link graceMs} after the engine's first response, then logs an error for
- * each line.
+ * Checks until nothing is missing, for at most {@link graceMs} after the engine's first response. Then logs an error for
+ * each item that is still missing.
  * @param findMissing called at each check, since another configuration may be active by then; rejects while the engine
  *   does not respond
  */

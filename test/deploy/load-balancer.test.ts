@@ -1,5 +1,5 @@
-// Tests of the load balancer's configuration on a real HAProxy: routers that are unavailable, slow, draining or break
-// connections.
+// Tests of the load balancer's configuration on a real HAProxy: routers that are unavailable, slow or draining, or
+// that break connections.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -39,7 +39,7 @@ describe('haproxy.cfg', () => {
     expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.responseSendTimeoutMs']);
   });
 
-  it('its servers are services that share a network with it, on their ports', () => {
+  it('each of its servers names a service that shares a network with it, and the port of that service', () => {
     const servers = [...file.matchAll(/^ *server ([\w-]+) ([\w-]+):(\d+)/gm)];
     expect(servers).toHaveLength(5);
     for (const [, name = '', host = '', port] of servers) {
@@ -142,7 +142,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
   const breakOff = (request: IncomingMessage) => void request.resume().on('end', () => request.socket.destroy());
 
   it.each(['PATCH', 'POST', 'PUT', 'DELETE', 'GET'])('%s that a router breaks off → 502, sent once', async (method) => {
-    // The tested request must not be the first one on its connection: for that, HAProxy itself would only close the
+    // The tested request must not be the first one on its connection: when the first one fails, HAProxy only closes the
     // connection.
     await (await fetch(balancer.url)).text();
     a.got.length = b.got.length = 0;

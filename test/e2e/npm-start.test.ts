@@ -31,7 +31,7 @@ describe('with an engine of its own', () => {
     return answer.json<{ access_token: string }>().access_token;
   }
 
-  /** Sends a request as those clients do: `bearer` in lower case, and a content type even for GET. */
+  /** Sends a request as clients do that predate this router: `bearer` in lower case, and a content type even for GET. */
   async function ask(path: string, { body, client = 'demo' }: { body?: object; client?: string } = {}) {
     return call(`${stack.url}${path}`, {
       method: body === undefined ? 'GET' : 'PATCH',
@@ -124,7 +124,7 @@ describe('with an engine of its own', () => {
 
   const run = (...args: string[]) => runCli(args, { STATE_DIR: stack.stateDir });
 
-  it('is found by the CLI by its state directory, and named on stderr', async () => {
+  it('the CLI finds the stack by its state directory and names it on stderr', async () => {
     const { exitCode, stdout, stderr } = await run('plan');
     expect(stderr).toMatch(/^Using the stack started at \S+Z \(router http:\/\/127\.0\.0\.1:\d+\)\n$/);
     expect(stderr).toContain(`(router ${stack.url})`);
@@ -176,7 +176,7 @@ describe('with an identity provider that is already running', () => {
     rmSync(providerDir, { recursive: true, force: true });
   });
 
-  it('with oauth.issuer set: starts no identity provider, prints nothing of its clients, and takes the tokens of the issuer', async () => {
+  it('with oauth.issuer set: with oauth.issuer: starts no identity provider, prints no development clients, and accepts the tokens of the issuer', async () => {
     expect(readdirSync(stack.stateDir)).not.toContain('identity-provider');
     expect(readdirSync(join(stack.stateDir, 'logs'))).not.toContain('identity-provider.log');
     const printed = String(stack.written().get('the launcher'));

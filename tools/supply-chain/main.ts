@@ -35,7 +35,7 @@ const commands: Readonly<Record<string, () => number>> = {
     if (!result.completed) {
       process.stderr.write(
         `The registry could not be asked for advisories: ${result.reason}\n` +
-          'Run it where npm may send POST requests to a registry. test/tools/supply-chain/ checks the known advisories ' +
+          'Run the audit where npm may send POST requests to a registry. test/tools/supply-chain/ checks the known advisories ' +
           'offline.\n',
       );
       return 2;

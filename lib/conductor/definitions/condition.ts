@@ -8,7 +8,7 @@ const minimalEvents = ['{}', '{"inbound":null,"outbound":null}'];
 /** Wall-clock limit for endless loops. On an overloaded machine, 200 ms may pass before the first statement. */
 const deadlineMs = 2_000;
 
-/** Returns the problem of a condition; undefined when there is none. The condition runs without access to globals. */
+/** Returns the problem of a condition; undefined when there is none. The condition runs without access to Node's globals. */
 export function problemOfCondition(condition: string): string | undefined {
   try {
     new Script(`"use strict"; (${condition}\n)`);

@@ -22,7 +22,10 @@ export interface TaskQueueOptions {
   onWaiting?: (waiting: 'poll' | 'task') => void;
 }
 
-/** Pause between fetches without an announcement, for retries, timeouts and tasks that no router announces. */
+/**
+ * Pause between fetches without an announcement. They find tasks that no router announces, such as retries after a
+ * failure or a timeout.
+ */
 const idleFetchMs = 1_000;
 /** Pauses between fetches after `expect`, for example while an event starts a workflow. */
 const expectationMs = [10, 15, 25, 40, 60, 100, 150, 250, 400];

@@ -9,7 +9,7 @@ export interface OutcomeCounts {
 /** Number of slots in a window. The oldest slot is dropped as a whole. */
 const slotsInWindow = 10;
 
-/** A sliding window. Times are of one monotonic clock, in milliseconds. */
+/** A sliding window. All times come from one monotonic clock, in milliseconds. */
 export class OutcomeWindow {
   readonly #slots: { readonly since: number; requests: number; failures: number }[] = [];
 

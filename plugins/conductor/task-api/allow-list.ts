@@ -1,4 +1,4 @@
-// The allow-list for calls of the engine's API, by method, path and scope. All other calls get a 404.
+// The allow-list for calls to the engine's API, by method, path and scope. All other calls get a 404.
 
 import type { PlannedRequest, Refusal } from '../../../gateway/plugin-api/plugin-api.ts';
 
@@ -66,7 +66,7 @@ export function findAllowedCall(method: string, path: string): AllowedCall | und
 }
 
 /**
- * Returns why a call of the engine's API is refused; undefined when it is allowed, or when its path is not known.
+ * Returns why a call to the engine's API is refused; undefined when it is allowed, or when its path is not known.
  * @param strip leading part of the public path in front of `/api`
  */
 export function judgeCall({ method, path, scopes }: PlannedRequest, strip: string): Refusal | undefined {

@@ -82,9 +82,11 @@ describe('fetchJar', () => {
     installMaven('3.8.7', `echo $$ > ${root}/pid; exec sleep 60`);
     const stop = new AbortController();
     const fetched = fetch({ signal: stop.signal });
-    await pollUntil('Maven runs', () => existsSync(join(root, 'pid')));
+    // The shell creates the file before it writes to it.
+    const readPid = () => existsSync(join(root, 'pid')) && Number(readFileSync(join(root, 'pid'), 'utf8'));
+    const pid = await pollUntil('Maven runs', () => readPid() || undefined);
     stop.abort();
     await expect(fetched).rejects.toThrow();
-    expect(() => process.kill(Number(readFileSync(join(root, 'pid'), 'utf8')), 0)).toThrow();
+    expect(() => process.kill(pid, 0)).toThrow();
   });
 });

@@ -41,7 +41,7 @@ describe('workflowDiagram', () => {
     expect(branches).toEqual(expected);
   });
 
-  it('a loop: shows its iterations together, the failed one first', () => {
+  it('a loop: shows all iterations of a task as one node, as failed when any of them failed', () => {
     const loop: DefinedTask = { taskReferenceName: 'each', type: 'DO_WHILE', loopOver: [simple('share')] };
     const tasks = [
       executed('each', { taskType: 'DO_WHILE', status: 'FAILED', iteration: 3 }),

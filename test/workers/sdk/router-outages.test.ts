@@ -160,7 +160,7 @@ describe('outages', () => {
 
 describe('results', () => {
   test.each([500, 503, 429, 401])(
-    'updates that get %i for a while → delivered within a second after recovery',
+    'updates that get %i for a while → repeated until delivered, without a second call to the back end',
     async (status) => {
       await start();
       let refused = 0;
