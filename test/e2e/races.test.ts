@@ -45,7 +45,7 @@ const isHandedOver = ({ taskId }: Task) => taskId.includes('.');
 const execution = async (id: string) =>
   (await call(`${engineUrl}/api/workflow/${id}?includeTasks=true`)).json<EngineExecution & Record<string, unknown>>();
 
-async function poll({ count = 1, timeoutMs = 5_000, signal = undefined as AbortSignal | undefined } = {}) {
+async function poll({ count = 1, timeoutMs = 20_000, signal = undefined as AbortSignal | undefined } = {}) {
   const path = api(`/tasks/poll/batch/${taskType}?count=${count}&timeout=${timeoutMs}&workerid=raw`);
   const answer = await worker(path, signal === undefined ? {} : { signal });
   expect(answer.status).toBe(200);
@@ -363,7 +363,7 @@ describe('clients that leave at random', () => {
 
 describe('a write that the engine delivers a second time', () => {
   const writeType = 'college-adaptor_intake';
-  const pollWrite = async (timeoutMs = 5_000) =>
+  const pollWrite = async (timeoutMs = 20_000) =>
     (await worker(api(`/tasks/poll/batch/${writeType}?count=5&timeout=${timeoutMs}`))).json<Task[]>();
   /**
    * Puts a second message for every task in progress into the queue, as the engine's sweeper does for a task that it

@@ -56,7 +56,8 @@ export async function startRecordingProxy(...targets: readonly string[]) {
     // If the client has disconnected, the held request is dropped, as on a cut connection.
     if (response.destroyed) return;
     const { hostname, port, host } = new URL(targets[turn++ % targets.length] as string);
-    const outgoing = httpRequest({ hostname, port, method, path: url, headers: { ...headers, host } });
+    // A server may close a reused connection at the same moment, and then the client would not get its response.
+    const outgoing = httpRequest({ hostname, port, method, path: url, headers: { ...headers, host }, agent: false });
     outgoing.on('error', () => response.destroy());
     outgoing.on('response', async (answer) => {
       await pass(gate, 'after');
