@@ -41,7 +41,10 @@ export interface CommandContext {
   readonly show: (lines: readonly string[]) => void;
   /** Asks for confirmation unless `--yes` was given. @throws CommandError unless the operator answers yes */
   readonly confirm: (question: string) => Promise<void>;
-  /** Why this run must not change anything: `--dry-run`, or no terminal to ask on. Undefined when `confirm` decides. */
+  /**
+   * Why this run must not change anything: `--dry-run`, `--json` without `--yes`, or no terminal to ask on. Undefined
+   * when `confirm` decides.
+   */
   readonly onlyShows: string | undefined;
 }
 

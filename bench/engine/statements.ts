@@ -108,7 +108,7 @@ function recordWritten(sql: postgres.Sql) {
 
 /**
  * Executes the workflow with each form of a result: by name as the router does for reads, by name after a poll as it
- * does for writes, and by id as workers do that use the engine directly.
+ * does for writes, and by id as workers that use the engine directly do.
  * @param begin called before each call with its name
  * @returns the number of calls by name
  */

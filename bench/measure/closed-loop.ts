@@ -20,7 +20,7 @@ export interface Sample {
   readonly failures: number;
   /** Message of the first failure; undefined when no request failed. */
   readonly firstFailure: string | undefined;
-  /** Time from the start of the first request to the last response, in seconds. */
+  /** Time from the start of the first request to the last successful response, in seconds. */
   readonly elapsedSeconds: number;
 }
 

@@ -9,7 +9,7 @@ export interface IdleWorkers {
   stop(): Promise<void>;
 }
 
-/** Timeout of a poll of a stock worker; the router holds the poll. */
+/** Path of a poll with the timeout of a stock worker; the router holds the poll. */
 const path = '/conductor/api/tasks/poll/batch/bench-idle_intake?count=1&timeout=5000&workerid=bench';
 
 /** @param count number of workers; each has its own connection */

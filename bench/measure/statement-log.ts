@@ -44,7 +44,7 @@ export function parseStatements(log: string): Statement[] {
     if (at !== undefined && session !== undefined && level !== undefined && text !== undefined) {
       entries.push({ at: Number(at), session, level, text });
     } else if (line.startsWith('\t')) {
-      // The further lines of a statement.
+      // A continuation line of a statement.
       const last = entries.at(-1);
       if (last !== undefined) last.text += `\n${line}`;
     }

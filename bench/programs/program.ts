@@ -1,4 +1,4 @@
-// Starts one of the product's programs as a separate process, as in production. Its output goes to a file.
+// Starts a program of the product or of the bench as a separate process, as in production. Its output goes to a file.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

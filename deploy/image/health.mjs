@@ -1,4 +1,4 @@
-// Requests health from a router's operations port: `node deploy/image/health.mjs [live|ready] [http://host:port]`
+// Requests a router's health from its operations port: `node deploy/image/health.mjs [live|ready] [http://host:port]`
 // prints the response. Exit code 0 when its status is 200.
 
 const [question = 'live', base = `http://127.0.0.1:${process.env.OPS_PORT || 8081}`] = process.argv.slice(2);

@@ -9,7 +9,7 @@ export interface StackPort {
   readonly use: string;
 }
 
-/** Every port of `npm start` with its default. The port is not used when the key `unless` is set. */
+/** Every port of `npm start` with its default. The port is not used when the configuration key in `unless` is set. */
 export const stackPorts: readonly (StackPort & {
   readonly key: 'router.port' | 'ops.port' | 'conductor.port' | 'idp.port' | 'backends.port';
   readonly unless?: 'conductor.url' | 'oauth.issuer';

@@ -53,8 +53,8 @@ export function runEntry({ node, root, entry, args, compileCache }) {
 }
 
 /**
- * Programs start with half of the processor time when Node finds their TypeScript compiled. The cache is off while
- * coverage is measured, because V8 counts functions from the cache less exactly.
+ * Programs need half as much processor time to start when Node finds their TypeScript already compiled. The cache is
+ * off while coverage is measured, because V8 counts functions from the cache less exactly.
  */
 function withCompileCache(folder) {
   return folder === undefined || process.env.NODE_V8_COVERAGE !== undefined ? {} : { NODE_COMPILE_CACHE: folder };

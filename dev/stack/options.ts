@@ -143,7 +143,7 @@ export async function readSettings(
       ...(hasOwnDatabase && !isDatabaseHidden
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),
-      // Without an index, the router's records of executions are as durable as the executions.
+      // An engine on Redis has no index. In its Redis, the router's records are as durable as the executions.
       ...(redisPort !== undefined && isOurs('redis.url') ? { REDIS_URL: redisUrlOf(redisPort) } : {}),
       ...(givenIssuer === undefined ? { OAUTH_AUDIENCE: env['OAUTH_AUDIENCE'] ?? 'urn:service-router' } : {}),
       ...Object.fromEntries(ports.map(({ variable, port }) => [variable, String(port)])),

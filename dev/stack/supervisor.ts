@@ -1,4 +1,4 @@
-// Supervises one program: starts it, restarts it after a crash, and gives up by the restart policy.
+// Supervises one program: starts it, restarts it after a crash, and gives up according to the restart policy.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Child, Ending, Ready } from './child.ts';
@@ -25,7 +25,7 @@ export interface SupervisorOptions {
 /** The supervisor of one program. */
 export class Supervisor {
   /**
-   * Resolves when the program is ready for the first time; rejects when the supervisor gives up or is stopped before.
+   * Resolves when the program is ready for the first time; rejects when the supervisor gives up or is stopped first.
    */
   readonly ready: Promise<Ready>;
   readonly #options: SupervisorOptions;

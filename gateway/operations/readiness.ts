@@ -17,7 +17,7 @@ export class ReadinessChecks {
   readonly #checks = new Map<string, ReadinessCheck>();
   readonly #notices = new Map<string, ReadinessNotice>();
 
-  /** Adds a check. @param name dependency's name in `/health/ready`; a later check of the same name replaces the earlier */
+  /** Adds a check. @param name dependency's name in `/health/ready`; a later check replaces one of the same name */
   add(name: string, check: ReadinessCheck): void {
     this.#checks.set(name, check);
   }

@@ -16,7 +16,7 @@ export { contextOf, type RequestContext } from './request-context.ts';
 /** A readiness check: resolves to the reasons why the router is not ready; empty when it is ready. */
 export type ReadinessCheck = () => Promise<readonly string[]>;
 
-/** A readiness notice: returns lines for operators that do not make the router not ready; empty when there are none. */
+/** A readiness notice: returns lines for operators, without effect on readiness; empty when there are none. */
 export type ReadinessNotice = () => readonly string[];
 
 /** Services for a shared resource, which outlives a reload. */

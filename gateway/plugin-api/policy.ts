@@ -112,8 +112,8 @@ export interface Policy {
   /** Creates the handler; called once for each step in gateway.config.yml. */
   readonly policy: (action: never) => Handler;
   /**
-   * Creates the load-shedding check; called once for each apiEndpoint. A policy without a check disables the checks of the
-   * policies after it.
+   * Creates the load-shedding check; called once for each apiEndpoint. A policy without a check disables all checks of
+   * the pipeline, unless every step whose check has `isShedding` comes before it.
    */
   readonly loadShedding?: (action: never) => SheddingCheck;
 }

@@ -1,4 +1,4 @@
-// Error responses for bytes that never become a request. Node creates no response object for them: they go to the socket.
+// Error responses for bytes that never become a request: written to the socket, as Node creates no response object.
 
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -24,7 +24,7 @@ export function problemOfParserError({ code = '' }: NodeJS.ErrnoException): Prob
 
 /**
  * Returns the problem for CONNECT, for which Node emits no request. Its target is a host and port (RFC 9110 section 9.3.6)
- * and no route, so `Allow` lists the methods that any route may have.
+ * and not a route, so `Allow` lists the methods that any route may have.
  */
 export function connectRefusal(): Problem {
   return new Problem('method-not-allowed', { headers: { allow: ['HEAD', ...allMethods].join(', ') } });

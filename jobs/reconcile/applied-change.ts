@@ -4,7 +4,7 @@ import { isJsonObject, parseJsonObject } from '#lib/json/json-object.ts';
 
 /**
  * How many members of the patch the record contains. `some`: the others were changed later; `unclear`: patch or record
- * is not a JSON object.
+ * is not a JSON object, or the patch is empty.
  */
 export type AppliedChange = 'all' | 'some' | 'none' | 'unclear';
 

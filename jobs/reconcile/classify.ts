@@ -6,7 +6,7 @@ import { isCut } from '#lib/conductor/shorten-strings.ts';
 import { isTerminatedByReconciler } from './decision.ts';
 import { type MdmDefinitions, notifyWorkflow, patchWorkflow, shareWorkflow } from './mdm-definitions.ts';
 
-/** Kind of an execution. `other`: only checked for having a task. */
+/** Kind of an execution. `other`: inspected only to see whether it hangs. */
 export type ExecutionKind = 'patch' | 'notification' | 'share' | 'other';
 
 /** The router and the workers write the first field of `inbound` and `outbound`, so client data cannot match here. */

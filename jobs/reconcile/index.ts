@@ -45,7 +45,10 @@ export function createReconcileRounds({ config, definitions, api, readQueueSizes
   });
 }
 
-/** Returns the same object while the definitions are equal, so that a reload without changes repeats no work. */
+/**
+ * Creates a function that returns the same object while the definitions are equal, so that a reload without changes
+ * repeats no work.
+ */
 export function mdmDefinitionsOf(definitions: () => Definitions): () => MdmDefinitions {
   let known = definitions();
   let mdmDefinitions = new MdmDefinitions(known);

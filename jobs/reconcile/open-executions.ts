@@ -106,7 +106,7 @@ export class OpenExecutions {
     if (entry !== undefined) entry.backEnd = backEnd;
   }
 
-  /** Schedules the next inspection after the first pause, because its event may still be in its queue. */
+  /** Schedules the next inspection after the first pause, because the execution's event may still be queued. */
   retrySoon(workflowId: string, now: number): void {
     const entry = this.#entries.get(workflowId);
     if (entry !== undefined) entry.dueAt = now + this.#firstPauseMs;

@@ -60,8 +60,8 @@ export class ProbeLimiter {
   }
 
   /**
-   * Acquires a permit; false when none is free. The execution holds it until `update` reports its end, or until
-   * `release` is called.
+   * Acquires a permit; false when none is free. The execution holds it until `update` reports the end of its
+   * probe, or until `release` is called.
    */
   tryAcquire({ backEnd, executionId }: ProbeTarget, now: number): boolean {
     if (!this.mayAcquire(backEnd, now)) return false;

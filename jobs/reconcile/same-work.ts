@@ -8,7 +8,8 @@ import { type DecisionContext, hasElapsed, isTerminatedByReconciler } from './de
 import { notifyWorkflow } from './mdm-definitions.ts';
 
 /**
- * Maximum number of executions of the same work, including those that events started. Then an operator has to decide.
+ * Maximum number of executions of the same work, including those that events started. Once it is reached, an operator
+ * has to decide.
  */
 const maxExecutions = 5;
 

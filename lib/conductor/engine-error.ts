@@ -4,7 +4,7 @@
  * Kinds of failures.
  * - `unreachable`: no connection was made, so nothing was sent; a retry is safe.
  * - `interrupted`: the connection broke or timed out after the request may have arrived; the outcome is unknown.
- * - `refused`: the engine responded with an error status.
+ * - `refused`: the engine responded with an error status, or with something other than the expected result.
  */
 export type EngineErrorKind = 'unreachable' | 'interrupted' | 'refused';
 

@@ -14,7 +14,7 @@ export function variableOf(key: string): string {
 }
 
 /**
- * Returns the key of a variable, or its deprecated or removed name; undefined for an unrelated variable.
+ * Returns the key that a variable sets, which may be a deprecated or removed name; undefined for an unrelated variable.
  * ADAPTOR_<MIS>_URL sets `adaptor.<MIS>.url`, and BACKEND_COURSE_CATALOG_URL sets `backEnd.course-catalog.url`.
  */
 export function keyOfVariable(name: string): string | undefined {

@@ -40,8 +40,8 @@ const maxDepth = 8;
 const maxItems = 25;
 
 /**
- * Returns a copy in which every value except those of the known fields is replaced by its type and size. Long lists and deep
- * structures are cut.
+ * Returns a copy in which every text and number outside the known fields is replaced by its type, and a text also by
+ * its length. Booleans and null stay. Long lists and deep structures are cut.
  */
 export function maskPayload(value: unknown, depth = 0): unknown {
   if (value === null || value === undefined || typeof value === 'boolean') return value ?? null;

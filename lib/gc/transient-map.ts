@@ -10,9 +10,9 @@ interface Box<V> {
  *
  * V8 replaces the hash table of a Map after every few insertions and deletions. A replaced table keeps its entries and
  * points to its successor. Once a replaced table is in the old generation, all its successors and their entries survive
- * every minor collection until the next major one. With requests as values, this was a third of all allocations, copied
- * twice, with pauses of 30 ms. Therefore tables hold boxes here, and deleting an entry empties its box. Keys remain in
- * replaced tables: use ids or long-lived objects as keys.
+ * every minor collection until the next major one. With requests as values, such survivors were a third of all
+ * allocations and were copied twice, with pauses of 30 ms. Therefore tables hold boxes here, and deleting an entry
+ * empties its box. Keys remain in replaced tables: use ids or long-lived objects as keys.
  */
 export class TransientMap<K, V> {
   readonly #boxes = new Map<K, Box<V>>();

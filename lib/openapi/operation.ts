@@ -134,7 +134,7 @@ function eitherOf(own: Response, problem: Response): Response {
   };
 }
 
-/** Returns a header field that only one of two alternative responses has. */
+/** Returns the header field as optional: only one of two alternative responses has it, or their definitions differ. */
 function optional(name: string, header: Header | Reference | undefined): Header {
   const description =
     header !== undefined && 'description' in header ? header.description : `${name}, where it applies.`;

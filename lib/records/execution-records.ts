@@ -56,7 +56,7 @@ export interface UnconfirmedStart {
 /** The sorted sets that can be read in ranges. */
 export type RecordSet = 'started' | 'open' | 'ended';
 
-/** A part of a sorted set: the first `count` ids in the direction between two times (exclusive). */
+/** A part of a sorted set: the first `count` ids between two times (exclusive), oldest or newest first. */
 export interface RecordRange {
   readonly after?: number | undefined;
   readonly before?: number | undefined;
@@ -64,7 +64,7 @@ export interface RecordRange {
   readonly count: number;
 }
 
-/** What a range has. */
+/** What a range contains. */
 export interface RecordChunk {
   /** In the order of the set. An id whose record was removed in the meantime has none. */
   readonly records: readonly RecordedExecution[];
@@ -230,7 +230,7 @@ function rangeOf(
     : client.zRangeWithScores(key, from, to, limit);
 }
 
-/** Returns the error of a call for which the records are needed, while Redis does not respond. */
+/** Returns the error for a call that needs the records while Redis does not respond. */
 export function recordsUnavailable(cause: unknown): NoExecutionIndex {
   return new NoExecutionIndex('Redis, which has the records of executions, does not respond', cause);
 }

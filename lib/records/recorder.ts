@@ -19,8 +19,8 @@ export interface ExecutionRecorder {
    * Records a start before it is sent.
    * @param isLookedUp false: no record is needed before the start, since a lost read has no effect and nothing looks
    *   for it
-   * @throws EngineError when the engine does not say whether it has an index, or Redis does not respond: nothing may be
-   *   started
+   * @throws EngineError when the engine does not say whether it has an index, or Redis does not respond: the
+   *   caller must not start anything
    */
   starting(request: StartWorkflowRequest, options: { isLookedUp: boolean }): Promise<StartRecord>;
   /** Records the executions of tasks that a worker is about to get. Resolves once they are recorded; never rejects. */

@@ -20,7 +20,7 @@ export function rangeOf(query: ExecutionQuery, set: RecordSet): Pick<RecordRange
     : { after: query.startedAfter, before: query.startedBefore };
 }
 
-/** Returns whether a record may match a query: all conditions but those of {@link rangeOf} and the correlation ids. */
+/** Returns whether a record may match a query: checks all conditions except the end times and the correlation ids. */
 export function mayMatch(
   { workflow, status = 'RUNNING', startedAt }: RecordedExecution,
   { workflowType, statuses, startedAfter = 0, startedBefore = Number.POSITIVE_INFINITY }: ExecutionQuery,

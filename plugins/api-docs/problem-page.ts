@@ -43,7 +43,7 @@ export function describeProblem(code: ProblemCode): ProblemDescription {
   };
 }
 
-/** Renders the page of one problem. `type` of its problem documents links to it (RFC 9457 section 3.1.1). */
+/** Renders the page of one problem. The `type` of its problem documents links to it (RFC 9457 section 3.1.1). */
 export function createProblemPage(code: ProblemCode): ProblemPage {
   const { title, status, happened, advice, meaning } = describeProblem(code);
   const sentence = `${advice[0]?.toUpperCase()}${advice.slice(1)}.`;
@@ -72,7 +72,7 @@ export function createProblemList(): ProblemPage {
   return createPage('Problems', { html, text, json: { problems: all } });
 }
 
-/** Explains what a status guarantees, for every problem with it. */
+/** Explains what the status of a problem guarantees; all problems with the same status have the same text. */
 function meaningOf(code: ProblemCode): string {
   const { status } = problemKinds[code];
   if (status === 503) return '503 means that no write was started: the same request may be sent again.';

@@ -21,12 +21,12 @@ interface Variant {
   readonly etag: string;
 }
 
-/** Brotli quality: higher than for other responses, because each is compressed only once. */
+/** Brotli quality: higher than for other responses, because a static response is compressed only once. */
 const thoroughQuality = 6;
 /** Minimum size in bytes: compressing smaller bodies does not pay off. */
 const overBytes = 1_024;
 
-/** A response for GET and HEAD whose body never changes. Each content coding is compressed at its first use. */
+/** A response for GET and HEAD whose body never changes. The body is compressed when a content coding is first used. */
 export class StaticResponse {
   readonly #plain: Variant;
   readonly #tag: string;

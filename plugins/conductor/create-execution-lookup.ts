@@ -1,4 +1,5 @@
-// Creates the execution API, which searches the engine's index or records in Redis, and the recorder of these records.
+// Creates the execution API, which searches either the engine's index or the records in Redis, and the recorder of
+// these records.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -32,7 +33,7 @@ const effectOfOutage =
 /**
  * Creates the lookup. The engine is asked in the background whether it has an index. If it has none, the log says so
  * once.
- * @param engine the connection that asks
+ * @param engine connection through which the engine is asked
  */
 export function createExecutionLookup(
   { config, redis, log, ...services }: SharedServices,

@@ -63,7 +63,7 @@ export class EngineNeeds {
     return (this.#missingHandlers = reasons);
   }
 
-  /** Sends OPTIONS: Spring lists the methods of a path in `Allow`. Unclear responses count as present. */
+  /** Sends OPTIONS: Spring lists a path's methods in `Allow`. A call with an unclear response counts as present. */
   async #lacks([method, path]: (typeof neededCalls)[number]): Promise<boolean> {
     const filledIn = path.replace('{status}', 'COMPLETED').replaceAll(/\{\w+\}/g, 'none');
     const { status, headers } = await this.#engine.request({ method: 'OPTIONS', path: filledIn, timeoutMs });

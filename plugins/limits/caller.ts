@@ -15,7 +15,7 @@ export const subjectParameter = Type.Optional(
 
 /**
  * Counter key of a caller, or of a route. The caller is hashed: the key may be stored in Redis.
- * @param caller `callerOf` a request; null for a limit on the whole route
+ * @param caller the result of `callerOf`; null for a limit on the whole route
  */
 export function keyOf(route: string, caller: string | null): string {
   return caller === null ? `route:${route}` : `caller:${route}:${hash('sha256', caller, 'base64url')}`;

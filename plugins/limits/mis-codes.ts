@@ -1,5 +1,5 @@
-// The mis-codes policy: limits clients to the MIS codes that configuration lists for them, and rejects colleges without
-// an adaptor.
+// The mis-codes policy: limits clients to the MIS codes that the configuration lists for them, and rejects colleges
+// without an adaptor.
 
 import { misCodePattern } from '#lib/config/mis-code.ts';
 import { type Static, Type } from '#lib/json/json-schema.ts';

@@ -57,7 +57,7 @@ export const rateLimitDeclaration = declarePolicy({
 /**
  * Creates the policy. It counts by OAuth client (it runs after `bearer`), by address for requests without a client
  * (IPv6: the /64), or by route. Each route has its own counters. `client.<client id>.requestsPerSecond` replaces
- * `requests` for that client. Every response has `RateLimit` and `RateLimit-Policy`
+ * `requests` for that client. Every response to a counted request has `RateLimit` and `RateLimit-Policy`
  * (draft-ietf-httpapi-ratelimit-headers-10).
  * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3);
  *   `limits-unavailable` (503) when Redis is unavailable and `limits.whenRedisIsAway` is `refuse`
@@ -102,7 +102,7 @@ export function createRateLimitPolicy(config: Config, store: RateLimitStore, del
   });
 }
 
-/** Returns the window of a client: its own rate, or that of the policy. */
+/** Creates a function that returns the window of a client: with its own rate, or with that of the policy. */
 function createWindowOf(config: Config, { requests, perSeconds = 1, by: subject = 'client' }: RateLimit) {
   const shared: RateLimitWindow = { requests, seconds: perSeconds };
   return (clientId: string | undefined): RateLimitWindow => {

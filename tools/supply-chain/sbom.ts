@@ -5,7 +5,7 @@ import { engineRelease } from '../../dev/engine/release.ts';
 import { licenceOf } from './licences.ts';
 import { type LockedPackage, type LockFile, resolvePackage } from './lock-file.ts';
 
-/** The used part of a CycloneDX component. */
+/** The part of a CycloneDX component that this tool uses. */
 export interface Component {
   readonly type: 'library' | 'application';
   readonly 'bom-ref': string;
@@ -19,7 +19,7 @@ export interface Component {
   readonly purl?: string;
 }
 
-/** The used part of a CycloneDX document. */
+/** The part of a CycloneDX document that this tool uses. */
 export interface Sbom {
   readonly $schema: string;
   readonly bomFormat: 'CycloneDX';

@@ -3,7 +3,7 @@
 import { isMisCode } from '#lib/config/mis-code.ts';
 import { RetryableError } from './retryable-error.ts';
 
-/** A system that MDM wants to be notified of a person's cccid. */
+/** A system that should receive a person's cccid, according to MDM. */
 export interface InterestedSystem {
   misCode: string;
   /** The person's key in that system, from MDM's crosswalk. */

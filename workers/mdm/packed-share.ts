@@ -8,7 +8,7 @@ import { unreadablePayload } from '../received-inbound.ts';
 import { TaskFailure } from '../task-failure.ts';
 import type { InterestedSystem } from './interested-systems.ts';
 
-/** Fields that identify the person. The MIS code selects event and task domain and is not encrypted. */
+/** Fields that identify the person. The MIS code selects the event and the task domain, and is not encrypted. */
 type PersonalField = 'sisPersonId' | 'cccid';
 
 /** An interested system with its personal fields packed. */

@@ -107,7 +107,7 @@ export class OutgoingResults {
     return receivedAt + Math.max(minRetryMs, responseTimeoutSeconds * 1_000 * retryResponseTimeouts);
   }
 
-  /** Reports a failure in the place of a result that the engine rejects, so that a waiting client gets a response. */
+  /** Reports a failure in place of a result that the engine rejects, so that a waiting client gets a response. */
   #reject(outgoing: OutgoingResult, reason: string): void {
     this.#giveUp(outgoing, reason);
     const { result } = outgoing;

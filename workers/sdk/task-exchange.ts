@@ -74,7 +74,7 @@ export class TaskExchange {
   /** Exchanges that wait for tasks. */
   #waiting = 0;
   #sendsSoon = false;
-  /** True while no tasks are asked for, after a failure. */
+  /** True while no tasks are asked for, after a failure or an early empty response. */
   #isPaused = false;
   #failures = 0;
   #failedAt = 0;
@@ -188,7 +188,7 @@ export class TaskExchange {
   #settle(results: readonly OutgoingResult[], outcome: ExchangeResponse | { reason: string; status?: number }): void {
     for (const [index, result] of results.entries()) {
       if ('reason' in outcome) {
-        // The status of an exchange is conclusive only when it concerns its single result.
+        // The status of an exchange is conclusive only when the exchange has a single result.
         const isOwn = results.length === 1 && (outcome.status === 413 || outcome.status === 400);
         this.#results.failed(result, outcome.reason, isOwn ? outcome.status : undefined);
         continue;

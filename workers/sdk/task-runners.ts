@@ -6,7 +6,7 @@ import type { TaskOutcome, Worker } from '../worker.ts';
 
 /** Workers, client and limits of {@link startTaskRunners}. */
 export interface TaskRunnersOptions {
-  /** Workers whose `execute` never rejects: the SDK would send a stack trace to the engine. */
+  /** Workers whose `execute` never rejects; otherwise, the SDK would send a stack trace to the engine. */
   workers: readonly Worker[];
   client: ConstructorParameters<typeof TaskRunner>[0]['client'];
   workerId: string;

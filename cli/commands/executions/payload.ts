@@ -19,7 +19,7 @@ export interface ShownPayload {
 }
 
 /**
- * Decodes request and response. Of a binary body, only the size is shown. Undecodable parts are shown with the reason.
+ * Decodes request and response. For a binary body, only the size is shown. Undecodable parts are shown with the reason.
  */
 export function readPayload({ workflowId, input, output }: WholeExecution, config: Config): ShownPayload {
   const codec = createPayloadCodec(config);

@@ -6,7 +6,7 @@ import { meaningOf } from '../pages/state.ts';
 import type { Block, Branch, Meaning, NodeBlock } from './block.ts';
 
 /**
- * A task of any workflow definition on the engine. It may have more types and fields than this product's definitions.
+ * A task of any workflow definition on the engine. It may have a type or fields that this product's definitions lack.
  */
 export interface DefinedTask {
   readonly name?: string;

@@ -44,7 +44,7 @@ export interface EngineDatabase {
   countEvents(before: number): Promise<number>;
   /** Deletes up to `limit` event records from before this time in one transaction; returns the number deleted. */
   removeEvents(before: number, limit: number): Promise<number>;
-  /** Deletes those of these index rows that have no execution; returns the number deleted. */
+  /** Deletes the index rows of these ids that have no execution; returns the number deleted. */
   removeIndexRows(executionIds: readonly string[]): Promise<number>;
   /** Returns the size of the data in bytes; on SQLite without free pages. */
   usedBytes(): Promise<number>;

@@ -37,9 +37,9 @@ export interface ApplyOptions {
 }
 
 /**
- * Applies a plan. Each step is one call of the engine, and repository and engine are compared again before each step. After
- * an interruption, the next plan contains the remaining steps. Of two concurrent runs, each finds the steps of the other
- * done. The engine has no compare-and-set, so a final comparison detects concurrent writes.
+ * Applies a plan. Each step is one call to the engine, and repository and engine are compared again before each step.
+ * After an interruption, the next plan contains the remaining steps. When two runs are concurrent, each reports the
+ * other's steps as `found done`. The engine has no compare-and-set, so a final comparison detects concurrent writes.
  * @throws EngineError when the engine cannot be read before the first step
  */
 export async function applyPlan(plan: Plan, { api, replan, onStep, signal }: ApplyOptions): Promise<Applied> {

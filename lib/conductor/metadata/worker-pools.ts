@@ -30,8 +30,8 @@ export interface PoolFacts {
 }
 
 /**
- * Returns a pool for each task type and domain that has workers or queued tasks or that an event handler uses. A task type
- * without any of these has its default pool.
+ * Returns a pool for each combination of task type and domain that has workers or queued tasks, or is used by an event
+ * handler. For a task type without any of these, returns its default pool.
  */
 export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[] {
   const handlerDomains = definitions.eventHandlers.flatMap(({ definition }) =>
@@ -69,7 +69,7 @@ function pool(taskType: string, domain: string | undefined, facts: PoolFacts): W
       lastPollSecondsAgo: Math.max(0, Math.round((facts.now - lastPollTime) / 1_000)),
       stale: facts.now - lastPollTime > facts.staleAfterMs,
     }));
-  // Reads that routers dispatch directly wait for the same workers.
+  // Directly dispatched reads wait for the same workers.
   const [polled, dispatched] = [domain, directDomain(domain)].map(
     (name) => facts.queues[name === undefined ? taskType : `${name}:${taskType}`] ?? 0,
   );

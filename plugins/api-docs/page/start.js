@@ -1,6 +1,6 @@
 // Starts Swagger UI on the page.
 
-/** Changes what Swagger UI reads of the document. */
+/** Changes what Swagger UI reads from the document. */
 function shorten() {
   return {
     statePlugins: {

@@ -15,7 +15,7 @@ export type AdmissionOutcome = 'admitted' | 'queued' | 'engine-open' | 'back-end
 export interface AdmissionMetrics {
   /** Counts a request by class and outcome. */
   count(requestClass: RequestClass, outcome: AdmissionOutcome): void;
-  /** Records the time in the queue of an admitted request, in milliseconds. */
+  /** Records the time that an admitted request spent in the queue, in milliseconds. */
   waited(ms: number): void;
   /** Counts a state change of a circuit breaker. */
   breakerChanged(breaker: string, to: BreakerState): void;

@@ -185,8 +185,8 @@ export class Admission {
         ended = true;
         if (startedId !== undefined) this.#permits.delete(startedId);
         const outcome = clientGone ? undefined : this.#outcomeOf(problem);
-        // The execution of a disconnected client continues. It keeps its permit for the average duration, so a client
-        // gains no capacity by disconnecting early.
+        // The execution of a disconnected client may continue. It keeps its permit for the average duration, so a
+        // client gains no capacity by disconnecting early.
         const abandoned = clientGone && startedId !== undefined;
         const remainingMs = abandoned ? limiter.averageHeldMs(permit) - (performance.now() - permit.grantedAt) : 0;
         const release = () => limiter.release(permit, !abandoned && startedId !== undefined);

@@ -10,7 +10,7 @@ export interface BackEnd extends Bulkhead {
   readonly breaker: CircuitBreaker;
 }
 
-/** Clients can name colleges that do not exist: above this number, those idle without recent outcomes are removed. */
+/** Above this number, idle back ends without recent outcomes are removed: clients can name nonexistent colleges. */
 const maxBackEnds = 1_000;
 
 /** Creates back ends at first use and keeps them. */

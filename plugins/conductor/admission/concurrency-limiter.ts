@@ -193,8 +193,9 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Rejection of a request without capacity that may not be queued either; undefined when it may wait. The limit of a
-   * flow depends on the number of free slots (dynamic threshold, Choudhury and Hahne 1998), so no flow fills the queue.
+   * Rejection of a request that gets no permit now and may not be queued either; undefined when it may wait. The limit
+   * of a flow depends on the number of free slots (dynamic threshold, Choudhury and Hahne 1998), so no flow fills the
+   * queue.
    */
   #queueRejection(request: PermitRequest): RejectedImmediately | undefined {
     const { queueLength, queueMs } = this.#options;

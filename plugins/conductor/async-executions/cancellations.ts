@@ -37,10 +37,11 @@ export class Cancellations {
   }
 
   /**
-   * Cancels an execution, once for all clients that ask at the same time: one could resume what the other has paused.
+   * Cancels an execution, once for all clients that ask at the same time: otherwise one call could resume what
+   * another has paused.
    * @returns the cancelled execution, even if it had been cancelled before
-   * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, after which the execution continues
-   *   as soon as the engine responds again
+   * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, after which the execution may have
+   *   been cancelled; if it is still paused instead, it is resumed later
    */
   cancel(execution: WholeExecution, linksOf: LinksOf): Promise<WholeExecution> {
     const { workflowId } = execution;

@@ -61,7 +61,7 @@ export class CompletionWaiters {
    * Waits for the end of an execution.
    * @param timeoutMs longest wait, in milliseconds
    * @param signals each ends the wait, for example when the client disconnects. They get listeners: with
-   *   `AbortSignal.any` a process-wide signal would keep a dependent of each request (nodejs/node#64476)
+   *   `AbortSignal.any` a process-wide signal would keep a dependent signal for each request (nodejs/node#64476)
    * @returns the ended execution; null after the timeout or an abort
    */
   async waitFor(

@@ -1,4 +1,4 @@
-// Returns a fetched task that no worker received to the engine's queue.
+// Returns to the engine's queue a fetched task that no worker received.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Task } from '#lib/conductor/types.ts';

@@ -68,7 +68,7 @@ export interface WaitPolicy {
   readonly waitMs: number;
   /** When the wait ends first: true sends 202 with a link to the execution, false sends 504. */
   readonly respondsAsync: boolean;
-  /** `Preference-Applied` of a 202 (section 3): the applied preferences, with the seconds that were waited. */
+  /** `Preference-Applied` of a 202 (section 3): the applied preferences, `wait` with the longest wait in seconds. */
   readonly applied: string;
 }
 

@@ -23,8 +23,8 @@ const maxResults = 1_000;
 const maxQueues = 100;
 
 /**
- * Parses the body: lines of JSON. The first has `workerId`, `timeout` and `wanted`; each other is one result, which stays as
- * it was sent.
+ * Parses the body: lines of JSON. The first has `workerId`, `timeout` and `wanted`; every other line is one result,
+ * which stays as it was sent.
  * @throws Problem `malformed-request` (400) when the first line is not as described
  */
 export function parseExchange(body: Buffer): WorkerExchange {

@@ -4,13 +4,13 @@ import type { Task } from '#lib/conductor/types.ts';
 import { BoundedMap } from '#lib/gc/bounded.ts';
 import { traceparentOf } from '#lib/envelope/traceparent.ts';
 
-/** Maximum number of traces kept, the newest. Most executions that an event starts follow within seconds. */
+/** Maximum number of traces; the oldest is evicted. Most executions that an event starts follow within seconds. */
 const maxTraces = 5_000;
 
 /**
- * Traces by execution id. An `mdm-shareWF` execution is started by an event of an execution that an event has started.
- * The payload of its event has `sourceExecutionId` but no trace context. When another router hands out its task, or
- * after a restart, the task starts a new trace.
+ * Traces by execution id. An `mdm-shareWF` execution is started by an event of an execution that was itself started by
+ * an event. The payload of its event has `sourceExecutionId` but no trace context. When another router hands out its
+ * task, or after a restart, the task starts a new trace.
  */
 export class EventTraces {
   readonly #traces = new BoundedMap<string, string>(maxTraces);

@@ -11,7 +11,7 @@ export type ExecutionOutcome = 'answered' | 'deferred' | 'client-gone' | Problem
 export interface ExecutionMetrics {
   /**
    * Counts an execution.
-   * @param execution its outcome and pinned definition; both labels come from gateway.config.yml
+   * @param execution its outcome and pinned definition; workflow and version come from gateway.config.yml
    */
   ended(execution: { workflow: string; version: number; outcome: ExecutionOutcome }): void;
   /** Records the time of a request by stage. */

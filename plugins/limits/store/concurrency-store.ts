@@ -30,8 +30,8 @@ export class MemoryConcurrencyStore implements ConcurrencyStore {
 }
 
 /**
- * A sorted set for each key: members are requests, scores the time at which their lease ends (Redis's clock), so that
- * the permits of a killed router become free.
+ * A sorted set for each key: members are requests, and scores are the times at which their leases end (Redis's clock),
+ * so that the permits of a killed router become free.
  */
 const acquireScript = `
 local time = redis.call('TIME')

@@ -4,8 +4,8 @@ import { Problem } from '#lib/problem/problem.ts';
 import { InvalidTokenError } from '../access-token/invalid-token-error.ts';
 
 /**
- * Returns a 401 problem with the member `error`: `EXPIRED_TOKEN`, or `INVALID_TOKEN` for any other or no token.
- * Returns anything else unchanged. Without the member the SDKs for Java, JavaScript, Python and Ruby keep the token
+ * Returns a 401 problem with the member `error`: `EXPIRED_TOKEN` for an expired token, otherwise `INVALID_TOKEN`.
+ * Returns anything else unchanged. Without the member, the SDKs for Java, JavaScript, Python and Ruby keep the token
  * they have, and the SDK for C# fails to read the response (docs/reference/workers.md lists what each SDK looks for).
  */
 export function withSdkErrorCode(problem: unknown): unknown {

@@ -15,7 +15,7 @@ const algorithmsByKeyType = {
 /** A value of `alg` that this plugin can verify (RFC 7518 section 3.1). */
 export type Algorithm = (typeof algorithmsByKeyType)[keyof typeof algorithmsByKeyType][number];
 
-/** Algorithms that configuration may accept. All are asymmetric, so a public key never doubles as a secret. */
+/** Algorithms that the configuration may accept. All are asymmetric, so a public key never doubles as a secret. */
 export const supportedAlgorithms: readonly Algorithm[] = Object.values(algorithmsByKeyType).flat();
 
 /** A public key and the algorithms whose signatures it may verify. */
