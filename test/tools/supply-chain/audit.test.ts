@@ -40,7 +40,9 @@ describe('npm run audit', () => {
   it('a registry without audits → 2, and says what to do', async () => {
     const { code, printed } = await audit(405, '{"error":"not allowed"}');
     expect(code).toBe(2);
-    expect(printed).toMatch(/^The registry could not be asked for advisories: .+\nRun the audit where npm may send POST/);
+    expect(printed).toMatch(
+      /^The registry could not be asked for advisories: .+\nRun the audit where npm may send POST/,
+    );
   });
 });
 
