@@ -72,7 +72,9 @@ process.exit(
     const repetitions = positive('repetitions', values.repetitions);
     for (let repetition = 0; repetition < repetitions; repetition++) {
       for (const beside of repetition % 2 === 0 ? [0, inFlight] : [inFlight, 0]) {
-        run.step(`run ${turns.length + 1} of ${2 * repetitions}: ${beside === 0 ? 'alone' : 'beside the greedy one'}`);
+        run.step(
+          `run ${turns.length + 1} of ${2 * repetitions}: ${beside === 0 ? 'alone' : 'beside the greedy client'}`,
+        );
         const others = beside === 0 ? undefined : load(seconds, beside, greedy);
         const own = await load(seconds, 1, quiet);
         const theirs = await others;
@@ -111,7 +113,7 @@ async function startPrograms(
 
 function report(turns: readonly Turn[]): string {
   const rows = turns.map(({ quiet: own, greedy: other }) => [
-    other === undefined ? 'alone' : 'beside the greedy one',
+    other === undefined ? 'alone' : 'beside the greedy client',
     ...figures(own.served),
     String(own.refused.count + countOf(own.others) + own.unanswered),
     ...(other === undefined
@@ -128,7 +130,7 @@ function report(turns: readonly Turn[]): string {
   const alone = middleOf(turns.filter((turn) => turn.greedy === undefined));
   const beside = middleOf(turns.filter((turn) => turn.greedy !== undefined));
   const ratio = (beside / alone).toFixed(2);
-  const verdict = `p99 of the quiet client, median of its runs: ${readable(alone)} ms alone, ${readable(beside)} ms beside the greedy one: ${ratio} times`;
+  const verdict = `p99 of the quiet client, median of its runs: ${readable(alone)} ms alone, ${readable(beside)} ms beside the greedy client: ${ratio} times`;
   return `${markdownTable([[...header, ...more], ...rows])}\n\n${verdict}`;
 }
 

@@ -113,7 +113,7 @@ function codecTable(): string {
     const body = Buffer.from(randomBytes(bytes).toString('hex').slice(0, bytes));
     return [String(bytes), ...codecs.map((codec) => readable(microseconds(codec, body)))];
   });
-  return markdownTable([['bytes of body', 'in clear, µs', 'encrypted, µs'], ...rows]);
+  return markdownTable([['bytes of body', 'in clear text, µs', 'encrypted, µs'], ...rows]);
 }
 
 function microseconds(codec: PayloadCodec, body: Buffer): number {

@@ -45,7 +45,7 @@ process.exit(
     const { values } = parseArgs({ options: flags });
     const all = peersOf(values['java-options'].split(' ').filter((option) => option !== ''));
     if (values.help) return run.say(helpOf(all));
-    if (process.env['CONDUCTOR_URL']) throw new Error('bench:peers starts its engines: unset CONDUCTOR_URL');
+    if (process.env['CONDUCTOR_URL']) throw new Error('bench:peers starts its own engines: unset CONDUCTOR_URL');
     const chosen = { ...(values.quick ? quick : full), ...values };
     const load = loadOptionsOf(chosen);
     const firstWarmUpSeconds = positive('first-warm-up', chosen['first-warm-up']);

@@ -57,7 +57,7 @@ process.exit(
       },
     });
     if (values.help) return run.say(help);
-    const circumstances = await lookAround(values.stub ? 'a stub for an engine' : engineName(values));
+    const circumstances = await lookAround(values.stub ? 'a stub engine' : engineName(values));
     run.say(describeCircumstances(circumstances));
     const bench = await startPrograms(run, values);
     const perSecond = positive('per-second', values['per-second']);

@@ -28,7 +28,7 @@ process.exit(
     const { values } = parseArgs({ options: { ...loadFlags, help: { type: 'boolean' } } });
     if (values.help) return run.say(help);
     const options = loadOptionsOf(values);
-    const circumstances = await lookAround('a stub for an engine');
+    const circumstances = await lookAround('a stub engine');
     run.say(describeCircumstances(circumstances));
     const programs = await startPrograms(run);
     const clientOf = (url: string) => {

@@ -23,7 +23,7 @@ export interface Confirmation {
 export function addConfirmationOptions(command: Command): Command {
   return command
     .option('-y, --yes', 'do not ask; required to change anything without a terminal or with --json')
-    .option('--dry-run', 'only show what would be done; changes nothing');
+    .option('--dry-run', 'only show what would be done; change nothing');
 }
 
 /** Returns why the operator cannot be asked; undefined with `--yes`, or when there is a terminal to ask on. */
@@ -31,7 +31,7 @@ export function reasonNotToAsk({ yes, json }: Confirmation, { input }: Pick<Term
   if (yes) return undefined;
   if (json) return 'nothing was changed: --json needs --yes';
   if (input.isTTY === true) return undefined;
-  return 'nothing was changed: there is no terminal to ask on; give --yes to continue without being asked';
+  return 'nothing was changed: confirmation needs a terminal; use --yes to continue without it';
 }
 
 /**

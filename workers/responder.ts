@@ -30,7 +30,10 @@ export function createResponder(config: Config, respond: Respond): (task: Task) 
     const response = await respond(inbound, task);
     const answeredAt = new Date().toISOString();
     if (response.status < 200 || response.status > 599) {
-      throw new CodedFailure('back-end-bad-answer', `the back end responded with status ${response.status}`);
+      throw new CodedFailure(
+        'back-end-bad-answer',
+        `the back end responded with status ${response.status}, which is not between 200 and 599`,
+      );
     }
     const binding = { inbound: packed, executionId: task.workflowInstanceId };
     const outbound = codec.packOutbound({ ...response, headers: pickHeaders(response.headers, allows) }, binding);

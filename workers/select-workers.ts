@@ -38,6 +38,6 @@ function describeProblem(name: string, known: ReadonlyMap<string, unknown>, pool
       : `${name} has tasks in domains only: set workers.domain`;
   }
   const backEnd = /^(.+)_intake$/.exec(name)?.[1] ?? '';
-  const address = isBackEndName(backEnd) ? `; for a back end of this name set ${keyOfBackEnd(backEnd)}` : '';
+  const address = isBackEndName(backEnd) ? `; to add a back end named ${backEnd}, set ${keyOfBackEnd(backEnd)}` : '';
   return `${name} is not a task type; the known ones are ${[...known.keys()].join(', ')}${address}`;
 }

@@ -79,7 +79,7 @@ export async function startWorkers({
     await Promise.race([inFlightTasks.waitUntilIdle(drained.signal), pause(config['workers.drainMs'], drained.signal)]);
     drained.abort();
     if (inFlightTasks.count > 0)
-      log.error({ tasks: inFlightTasks.count }, 'stopped with in-flight tasks: workers.drainMs has passed');
+      log.error({ tasks: inFlightTasks.count }, 'stopped with in-flight tasks: not finished within workers.drainMs');
     await stopRunners();
     exchange.stop();
     abandoned.abort();

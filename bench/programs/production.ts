@@ -60,7 +60,7 @@ export async function startProduction(run: Run, backEndUrl: string): Promise<Pro
 }
 
 async function startEngines(run: Run): Promise<{ urls: string[]; processes: Processes }> {
-  if (process.env['CONDUCTOR_URL']) throw new Error('--production starts its engines: unset CONDUCTOR_URL');
+  if (process.env['CONDUCTOR_URL']) throw new Error('--production starts its own engines: unset CONDUCTOR_URL');
   const server = await startOwnPostgresql(run);
   const properties = [postgresqlProperties, clusterProperties];
   const tuning = { properties, database: server.database, javaOptions: engineJavaOptions };

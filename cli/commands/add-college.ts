@@ -146,7 +146,9 @@ function describe(college: College, { dir, folder, path, changed }: Added): Outc
         ['workers', `those with WORKERS_DOMAIN=${domain}`],
         [
           'MDM',
-          handlers.length === 0 ? 'no event handler shares cccids with it' : `event handler ${handlers.join(', ')}`,
+          handlers.length === 0
+            ? 'no event handler shares cccids with this college'
+            : `event handler ${handlers.join(', ')}`,
         ],
       ]),
       '',

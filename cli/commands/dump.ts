@@ -68,7 +68,7 @@ function nameNote({ only }: DumpOptions): string {
 }
 
 function refused(differ: readonly DumpedFile[], address: string): Outcome {
-  const reason = `nothing was written: ${countOf(differ.length, 'file')} would be overwritten. Give --force, or another --dir`;
+  const reason = `nothing was written: ${countOf(differ.length, 'file')} would be overwritten. Use --force to overwrite, or another --dir`;
   return {
     exitCode: 2,
     lines: [...differ.flatMap(({ diff }) => [...diff.map(paintDiffLine), '']), `${address}: ${reason}`],

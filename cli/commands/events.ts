@@ -46,7 +46,10 @@ export const eventsCommand: CommandDefinition<EventsOptions> = {
     addDirOption(command)
       .option('--handler <name>', 'only this handler')
       .option('--state <states>', 'completed, skipped, failed, in-progress; comma-separated')
-      .option('--since <when>', 'after this moment: 2026-11-21T08:00:00Z, or how long ago: 90s, 15m, 2h, 30d')
+      .option(
+        '--since <when>',
+        'only events after this time: 2026-11-21T08:00:00Z, or for example 90s, 15m, 2h or 30d ago',
+      )
       .option('--limit <count>', 'how many to show', '20')
       .option(
         '--database <url>',
@@ -74,7 +77,7 @@ async function runEvents(options: EventsOptions, { host }: Pick<CommandContext, 
   const url = options.database ?? config['conductor.databaseURL'];
   if (url === undefined) {
     throw new CommandError([
-      "the engine's API does not expose events, only its database does: set conductor.databaseURL or give --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a Docker virtual machine)",
+      "the engine's API does not expose events; only its database does: set conductor.databaseURL or use --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a Docker virtual machine)",
     ]);
   }
   const database = await openEngineDatabase(url);

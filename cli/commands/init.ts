@@ -60,7 +60,7 @@ function checkName(name: string): void {
     ]);
   // npm does not install a package into a package of the same name.
   if (['service-router', 'node_modules'].includes(name))
-    throw new CommandError([`${name}: this name is taken; choose another one for the folder`]);
+    throw new CommandError([`${name}: this name is reserved; choose another name for the folder`]);
 }
 
 function checkEmpty(folder: string): void {

@@ -155,7 +155,7 @@ function describeReport(report: PruneReport, address: string): Outcome {
         ]
       : []),
     events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'event record')} deleted`,
-    ...(isComplete ? [] : ['interrupted: run it again to continue']),
+    ...(isComplete ? [] : ['interrupted: run `prune` again to continue']),
   ];
   return { exitCode: isComplete ? 0 : 2, lines, json: { ok: isComplete, engine: address, dryRun: false, ...report } };
 }

@@ -105,7 +105,7 @@ function describe(report: RoundsSummary, { address, note }: { address: string; n
     lines: [
       ...describeFindings(report),
       `${address}: ${countOf(findings.length, 'execution')} found${counts}; ${scanned} index rows scanned, ${countOf(inspected, 'execution')} inspected in full`,
-      ...(isComplete ? [] : ['there is more: run it again']),
+      ...(isComplete ? [] : ['there is more: run `reconcile` again']),
       ...(note === undefined || isDone ? [] : [note]),
     ],
     json: {

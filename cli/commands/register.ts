@@ -26,6 +26,6 @@ export const registerCommand: CommandDefinition<RegisterOptions> = {
   addOptions: (command) =>
     addEngineOptions(command)
       .option('--force', 'change registered workflow versions as well (default: refuse)')
-      .option('--dry-run', 'only show what would be done; changes nothing'),
+      .option('--dry-run', 'only show what would be done; change nothing'),
   run: (options, context) => runApply({ ...options, diff: true }, { ...context, confirm: () => Promise.resolve() }),
 };

@@ -61,7 +61,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--client-secret <secret>', 'its secret; command lines are visible to others, so prefer OPS_CLIENTSECRET')
       .option('--scope <scopes>', 'scopes to request, separated by spaces (default: all scopes of the client)')
       .option('--route <name>', 'check this route of gateway.config.yml (default: all)')
-      .option('--method <method>', 'check this method (default: all of the route)')
+      .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
         'check this path, such as /adaptor/001/x, with the limits on MIS codes and on calls to the engine',

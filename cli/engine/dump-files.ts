@@ -36,7 +36,7 @@ export function findUnsafeNames(registered: RegisteredDefinitions, concerns: Dum
     .filter(({ definition: { name } }) => concerns(name) && !/^[A-Za-z0-9_-]+$/.test(name))
     .map(
       ({ kind, definition: { name } }) =>
-        `the ${kind} ${JSON.stringify(name)} cannot be a file: file names may contain only letters, digits, _ and -. Use --only to name the others`,
+        `the ${kind} ${JSON.stringify(name)} cannot be a file name, which may contain only letters, digits, _ and -. Use --only to select other definitions`,
     );
 }
 

@@ -72,7 +72,7 @@ export async function openEngine(
   keys: readonly StackKey[] = [],
 ): Promise<EngineAccess> {
   const { router, engine } = options;
-  if (router !== undefined && engine !== undefined) throw new CommandError(['give --engine or --router, not both']);
+  if (router !== undefined && engine !== undefined) throw new CommandError(['use --engine or --router, not both']);
   const config = await loadCommandConfig(host, addressKeys(options, keys), options);
   const urls = router === undefined ? (engine?.split(',') ?? config['conductor.url']) : [routerUrlOf(router, config)];
   const base = parseBases(urls, router === undefined ? '' : '/conductor');
@@ -116,7 +116,7 @@ function parseBases(urls: readonly string[], suffix: string): { origins: string[
   const bases = urls.map((url) => parseBase(url.trim(), suffix));
   const [first, ...others] = bases as [Base, ...Base[]];
   if (others.some(({ prefix }) => prefix !== first.prefix))
-    throw new CommandError([`${urls.join(',')}: several addresses of an engine must have the same path`]);
+    throw new CommandError([`${urls.join(',')}: all addresses of the engine must have the same path`]);
   const address = bases.map((base) => base.address).join(',');
   return { origins: bases.map(({ origin }) => origin), prefix: first.prefix, address };
 }
@@ -144,7 +144,7 @@ function clientOf({ clientId, clientSecret }: EngineAccessOptions, config: Confi
   const secret = clientSecret ?? config['ops.clientSecret'];
   if (id === undefined || secret === undefined) {
     throw new CommandError([
-      '--router needs a client: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET) or give --client-id and --client-secret',
+      '--router needs a client: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET), or use --client-id and --client-secret',
     ]);
   }
   return { id, secret };

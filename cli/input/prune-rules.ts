@@ -28,7 +28,7 @@ const dayMs = 86_400_000;
 /** Returns the rules that the options describe. @throws CommandError when the options are not valid */
 export function rulesFor(options: RuleOptions, config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
   const { olderThan, state, route, workflow } = options;
-  if (route !== undefined && workflow !== undefined) throw new CommandError(['give --route or --workflow, not both']);
+  if (route !== undefined && workflow !== undefined) throw new CommandError(['use --route or --workflow, not both']);
   if (route !== undefined) routeNamed(routes, route);
   const statuses = state === undefined ? endedStatuses : parseStates(state, endedStatuses);
   const what = {

@@ -17,6 +17,6 @@ function toRows({ taskType, domain, waiting, workers }: WorkerPool): string[][] 
   if (workers.length === 0) return [[...head, paint('bad', 'nobody polls'), '-']];
   return workers.map(({ workerId, lastPollSecondsAgo, stale }) => {
     const seen = `${lastPollSecondsAgo < 60 ? `${lastPollSecondsAgo} s` : formatSpan(lastPollSecondsAgo * 1_000)} ago`;
-    return [...head, stale ? paint('bad', `${seen} (gone)`) : seen, printable(workerId ?? '-')];
+    return [...head, stale ? paint('bad', `${seen} (inactive)`) : seen, printable(workerId ?? '-')];
   });
 }

@@ -37,7 +37,7 @@ export function createCollegeAdaptor(store: Store, mis: string): Router {
 
 const refuseCredentials: RequestHandler = (request, _response, next) => {
   if (request.headers.authorization !== undefined || request.headers['x-authorization'] !== undefined) {
-    throw new BackEndError('403 authorization-refused', 'OAuth is off here, and no token may reach an adaptor');
+    throw new BackEndError('403 authorization-refused', 'this adaptor does not use OAuth, and no token may reach it');
   }
   next();
 };

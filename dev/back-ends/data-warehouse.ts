@@ -40,7 +40,7 @@ export function createDataWarehouse(store: Store): Router {
   const router = Router({ caseSensitive: true });
   const get = ({ params }: Request) => {
     const row = store.get('SELECT record FROM syncs WHERE college_id = ?', String(params['collegeId']));
-    if (row === undefined) throw new BackEndError('404 unknown-college', 'the warehouse has no data of this college');
+    if (row === undefined) throw new BackEndError('404 unknown-college', 'the warehouse has no data for this college');
     return { status: 200, body: parseRecord<Sync>(row) };
   };
   router.route('/:collegeId/dataSync/').get(respondWith(get)).all(allowOnly('GET, HEAD'));

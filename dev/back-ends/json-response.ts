@@ -39,7 +39,9 @@ export function respondWith(handle: (request: Request) => JsonResponse | Promise
 /** Returns a handler for unsupported methods: 405 with `Allow` (RFC 9110 section 15.5.6). */
 export function allowOnly(methods: string): RequestHandler {
   return (request) => {
-    throw new BackEndError('405 method-not-allowed', `${request.method} is not possible here`, { allow: methods });
+    throw new BackEndError('405 method-not-allowed', `${request.method} is not allowed on this path`, {
+      allow: methods,
+    });
   };
 }
 

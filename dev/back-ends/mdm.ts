@@ -44,9 +44,13 @@ function addAvailability(router: Router): void {
   };
   const refuseWhileAway: RequestHandler = (_request, _response, next) => {
     if (available) return next();
-    throw new BackEndError('503 away', 'MDM was switched off: PUT {"available":true} to /mdm/availability', {
-      'retry-after': '1',
-    });
+    throw new BackEndError(
+      '503 away',
+      'MDM is switched off: PUT {"available":true} to /mdm/availability to switch it on',
+      {
+        'retry-after': '1',
+      },
+    );
   };
   router.route('/availability').get(respondWith(describe)).put(respondWith(set)).all(allowOnly('GET, HEAD, PUT'));
   router.use(refuseWhileAway);

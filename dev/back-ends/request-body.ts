@@ -19,7 +19,8 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
     length += chunk.length;
     if (length <= maxBodyBytes) chunks.push(chunk);
   }
-  if (length > maxBodyBytes) throw new BackEndError('413 body-too-large', `at most ${maxBodyBytes} bytes are read`);
+  if (length > maxBodyBytes)
+    throw new BackEndError('413 body-too-large', `the body may have at most ${maxBodyBytes} bytes`);
   return Buffer.concat(chunks);
 }
 

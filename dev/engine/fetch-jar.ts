@@ -85,7 +85,7 @@ async function sizeSoFar(artifactFolder: string, { fileName }: EngineRelease): P
 }
 
 function progressLine(bytes: number, release: EngineRelease): string {
-  if (bytes === 0) return '  Maven is preparing';
+  if (bytes === 0) return '  Maven is preparing the download';
   const percent = Math.floor((bytes / release.bytes) * 100);
   return `  ${megabytes(bytes)} of ${megabytes(release.bytes)} MB (${percent} %)`;
 }

@@ -47,7 +47,7 @@ export async function installEngine(options: InstallOptions): Promise<InstalledE
   await mkdir(cache, { recursive: true });
   const withLock = async <T>(work: () => Promise<T>): Promise<T> => {
     const unlock = await acquireLock(join(cache, 'install.lock'), {
-      onWait: (pid) => say(`Another start (process ${pid}) is preparing the engine; waiting for it.`),
+      onWait: (pid) => say(`Another process (${pid}) is preparing the engine; waiting for it.`),
     });
     return work().finally(unlock);
   };

@@ -108,7 +108,7 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
   } catch (error) {
     await child.stop();
     const lines = log.lastLines().map((line) => `\n  ${line}`);
-    throw new Error(`the engine ${(error as Error).message}${lines.join('')}`, { cause: error });
+    throw new Error(`the engine did not start: ${(error as Error).message}${lines.join('')}`, { cause: error });
   }
 }
 

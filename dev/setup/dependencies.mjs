@@ -27,8 +27,7 @@ export async function ensureDependencies(root, beforeInstall) {
   await beforeInstall?.();
   mkdirSync(join(root, '.run'), { recursive: true, mode: 0o700 });
   const release = await acquireLock(join(root, '.run', 'install.lock'), {
-    onWait: (pid) =>
-      process.stderr.write(`Another start (process ${pid}) is installing dependencies; waiting for it.\n`),
+    onWait: (pid) => process.stderr.write(`Another process (${pid}) is installing dependencies; waiting for it.\n`),
   });
   try {
     if (!isInStep(root)) await install(root);

@@ -83,7 +83,7 @@ export class Stack {
 
   /** Starts all programs; resolves when each of them is ready and the definitions are registered. */
   async start(): Promise<void> {
-    if (this.#plan === undefined) throw new Error('start() comes after prepare()');
+    if (this.#plan === undefined) throw new Error('call prepare() before start()');
     if (this.#stopping) return;
     const engineReady = this.#startEngine(this.#plan);
     const ready = (this.#options.programs ?? programsOf(this.#options.settings)).map((program) =>
@@ -122,7 +122,7 @@ export class Stack {
   ): SupervisedProgram {
     const log = this.#openLog(name);
     const onCrash = (crash: Crash) => this.#onCrash(name, log, crash);
-    const onRecovery = () => this.#options.say(`${name} works again.`);
+    const onRecovery = () => this.#options.say(`${name} recovered.`);
     const supervisor = new Supervisor({ launch: () => launch(log), onCrash, onRecovery });
     const part = { name, stopOrder, log, supervisor };
     this.#supervised.push(part);

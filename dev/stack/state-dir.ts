@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { tryLock } from '../setup/lock.mjs';
 
 /** Names of the stack's own files and folders. Other files in the directory are left alone. */
-const ownFiles = /^(engine|identity-provider|logs|stack\.json|back-ends\.sqlite.*)$/;
+const ownFiles = /^(engine|redis|identity-provider|logs|stack\.json|back-ends\.sqlite.*)$/;
 
 /**
  * Locks the directory and makes it and the files of earlier stacks readable by the owner only. Sets the umask of this

@@ -72,12 +72,12 @@ export class Supervisor {
       const decision = decideRestart(crashes, this.#options.policy ?? restartPolicy);
       this.#options.onCrash({ ending, count: crashes.length, decision });
       if (decision.action === 'give up') {
-        this.#firstReady.reject(new Error('it cannot stay up'));
+        this.#firstReady.reject(new Error('the program kept crashing'));
         return;
       }
       await delay(decision.delayMs, undefined, { signal: this.#stopping.signal }).catch(() => {});
     }
-    this.#firstReady.reject(new Error('it was stopped'));
+    this.#firstReady.reject(new Error('the program was stopped'));
   }
 
   /** Runs the program until it ends. A program that cannot be started, or is not ready in time, counts as crashed. */

@@ -33,7 +33,7 @@ export function checkCondition({ condition, path }: PipelineStep, problems: File
   try {
     const created: unknown = create(condition);
     if (created instanceof Promise)
-      problems.add(at, `"${condition.name}" is asynchronous and would be mounted out of order`);
+      problems.add(at, `"${condition.name}" is asynchronous: only synchronous conditions are supported`);
   } catch (error) {
     problems.add(at, (error as Error).message);
   }

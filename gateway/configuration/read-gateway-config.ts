@@ -136,6 +136,9 @@ function checkReferences(config: GatewayConfig, problems: FileProblems): void {
   }
   for (const endpoint of Object.keys(config.apiEndpoints)) {
     if (!used.has(endpoint))
-      problems.add(['apiEndpoints', endpoint], 'no pipeline serves it, so its paths would respond with 404');
+      problems.add(
+        ['apiEndpoints', endpoint],
+        'no pipeline serves this apiEndpoint, so its paths would respond with 404',
+      );
   }
 }

@@ -71,7 +71,7 @@ function createMetrics(metrics: Registry) {
   return {
     requests: new Counter({
       name: 'router_http_requests_total',
-      help: 'Completed requests; status 499: the client disconnected before the response',
+      help: 'Completed requests; status 499: the client disconnected before the end of the response',
       labelNames: ['route', 'method', 'status'],
       registers,
     }),

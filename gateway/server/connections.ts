@@ -57,7 +57,7 @@ export class Connections {
       labelNames: ['reason'],
       registers: [metrics],
     });
-    const help = 'Open connections of the public port';
+    const help = 'Open connections on the public port';
     observeGauge(metrics, { name: 'router_connections', help }, () => this.#all.size);
   }
 

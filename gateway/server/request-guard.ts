@@ -43,12 +43,12 @@ export function checkRequest(request: IncomingMessage): void {
 function checkTarget(target: string): void {
   if (!target.startsWith('/')) refuse('The request target must be a path.');
   if (/[\x00-\x20\x7f#]/.test(target)) refuse('The request target has a character that must be percent-encoded.');
-  if (badPercent.test(target)) refuse('The request target has a broken percent-encoding.');
+  if (badPercent.test(target)) refuse('The request target has an invalid percent-encoding.');
   if (controlInTarget.test(target)) refuse('The request target has a percent-encoded control character.');
   const path = target.split('?', 1)[0] as string;
   if (plainPath.test(path)) return;
   const decoded = decodePath(path);
-  if (decoded === null) refuse('The path is not UTF-8 when percent-decoded.');
+  if (decoded === null) refuse('The percent-decoded path is not valid UTF-8.');
   if (hasDotSegment(decoded)) refuse('The path has a dot segment.');
 }
 
@@ -76,7 +76,8 @@ function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
     seen.add(name);
   }
   if (!seen.has('host') && httpVersion === '1.1') refuse('The header field host is missing.');
-  if (headers.host !== undefined && !hostPattern.test(headers.host)) refuse('The header field host is not a host.');
+  if (headers.host !== undefined && !hostPattern.test(headers.host))
+    refuse('The header field host is not a valid host.');
   if (headers.expect !== undefined && httpVersion === '1.1' && headers.expect.toLowerCase() !== '100-continue') {
     throw new Problem('expectation-failed', {
       detail: 'Only 100-continue is supported.',

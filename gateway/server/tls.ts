@@ -83,9 +83,9 @@ export function watchCertificate(server: Server, { files, log, watchMs = default
   const renew = () => {
     try {
       server.setSecureContext(readTlsFiles(files));
-      log.info('the certificate has been renewed');
+      log.info('the certificate was reloaded');
     } catch (error) {
-      log.error(errorFields(error), 'the certificate cannot be renewed: the previous one stays in use');
+      log.error(errorFields(error), 'the certificate cannot be reloaded: the previous one stays in use');
     }
   };
   const paths = [files.certificateFile, files.keyFile];

@@ -50,9 +50,11 @@ export async function prune(
   options: PruneOptions,
   onProgress: (done: number) => void = () => undefined,
 ): Promise<PruneReport> {
-  const { rules, database, signal, ...rest } = options;
-  const pacer = new Pacer(signal);
-  const removeRows = async (ids: readonly string[]) => database?.removeIndexRows(ids);
+  const { rules, database, ...rest } = options;
+  const pacer = new Pacer(rest.signal);
+  const removeRows = async (ids: readonly string[]) => {
+    if (ids.length > 0) await database?.removeIndexRows(ids);
+  };
   let executions = 0;
   let kept = 0;
   let orphans = 0;
@@ -62,10 +64,7 @@ export async function prune(
       await pacer.rest();
     };
     pacer.begin();
-    const done = await pruneExecutions(rule, {
-      ...{ ...rest, onBatch, removeRows },
-      ...(signal === undefined ? {} : { signal }),
-    });
+    const done = await pruneExecutions(rule, { ...rest, onBatch, removeRows });
     executions += done.removed;
     kept += done.kept;
     orphans += done.orphans.length;
@@ -73,7 +72,7 @@ export async function prune(
     await removeRows(done.orphans);
   }
   const events = database === null ? null : await pruneEvents(database, options, { pacer, onProgress });
-  return { executions, kept, orphans, events, isComplete: signal?.aborted !== true };
+  return { executions, kept, orphans, events, isComplete: rest.signal?.aborted !== true };
 }
 
 async function pruneEvents(

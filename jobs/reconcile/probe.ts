@@ -81,7 +81,7 @@ export function decideByResponse(
     case 'none':
       return settled;
     case 'unclear':
-      return undecided('the PATCH or the record is not a JSON object');
+      return undecided('the PATCH or the record is not a JSON object, or the PATCH is empty');
   }
 }
 

@@ -80,10 +80,10 @@ async function needOf(
   // index may lack it.
   if (newest !== undefined && !(isTaskless(newest) && hasElapsed(newest.startTime, waitAfter(count + 1))))
     return 'started';
-  if (count >= maxExecutions) return { blocked: `it was started ${count} times` };
+  if (count >= maxExecutions) return { blocked: `${request.name} was started ${count} times for the same work` };
   const last = newest ?? (isRestart ? execution : undefined);
   if (last === undefined || hasElapsed(last.startTime, waitAfter(count))) return 'missing';
-  return { blocked: `it was started ${count} times, most recently a short while ago` };
+  return { blocked: `${request.name} was started ${count} times for the same work, most recently a short while ago` };
 
   function waitAfter(starts: number): typeof context {
     return { ...context, afterMs: context.afterMs * 2 ** (starts - 1) };

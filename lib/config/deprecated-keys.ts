@@ -16,7 +16,7 @@ export const deprecatedKeys: Readonly<Record<string, ConfigKey>> = {
 
 /** Keys that no longer have an effect, each with its replacement. They are ignored, with a warning. */
 export const removedKeys: Readonly<Record<string, string>> = {
-  'admission.reservedPercent': "a client's reads and writes are served round-robin",
+  'admission.reservedPercent': "permits are shared fairly between a client's reads and writes",
   'mdm.updateQueue': 'the routers consume the queue at `mdm.updateQueueURL`',
 };
 

@@ -196,6 +196,8 @@ function expectedFormat(format: string): string {
 }
 
 const otherFormats: Readonly<Record<string, string>> = {
+  'http-url': 'must be an http or https URL',
+  'redis-url': 'must be rediss://user:password@host:port, or redis://…',
   'payload-key': 'must be <key id>:<32 bytes in base64>; the id has at most 32 letters, digits, _ and -',
   'engine-database-url': 'must be sqlite:<file> or postgresql://user:password@host:port/database',
   'amqp-url': 'must be amqps://user:password@host:port/vhost, or amqp://…',

@@ -12,7 +12,7 @@ export const namedKeys = {
     'task domain whose workers serve this MIS code; default pool when absent',
   ),
   [`^backEnd\\.${backEndNamePattern}\\.url$`]: backEndUrl(
-    'back end of this name, whose task type is `<name>_intake`; the variable for `course-catalog` is BACKEND_COURSE_CATALOG_URL',
+    'back end of this name; its task type is `<name>_intake`; the environment variable for `course-catalog` is BACKEND_COURSE_CATALOG_URL',
   ),
   // Keys of one route, by the name of its apiEndpoint.
   '^prune\\.[A-Za-z][\\w-]{0,63}\\.days$': optionalCount(

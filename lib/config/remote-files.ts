@@ -67,7 +67,7 @@ async function fetchWithRetries(url: URL, { timeoutMs, tries = 3 }: RemoteOption
   for (let attempt = 1; ; attempt++) {
     try {
       const response = await fetch(bare, { headers, signal: AbortSignal.timeout(timeoutMs) });
-      if (!response.ok) throw new Error(`it responded with ${response.status}`);
+      if (!response.ok) throw new Error(`the server responded with ${response.status}`);
       return await response.text();
     } catch (error) {
       if (attempt >= tries) throw new Error(reasonOf(error, timeoutMs), { cause: error });

@@ -34,13 +34,13 @@ const conductor = {
   ),
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
   'conductor.uiURL': url("the engine's UI, to which the pages of executions link; no links when absent"),
-  'conductor.connections': count('connections that the router keeps to each server of the engine', 64),
+  'conductor.connections': count('limit on connections from the router to each server of the engine', 64),
   'conductor.maxHeldPollMs': milliseconds("longest time a worker's poll is held", 60_000),
   'conductor.databaseURL': Type.String({
     format: 'engine-database-url',
     secret: true,
     description:
-      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://user:password@host:port/database`; read by `prune`, `events` and the prune job; event records are not pruned when absent",
+      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://user:password@host:port/database`; read by `prune`, `events` and the prune job; event records and index rows without an execution are not pruned when absent",
   }),
   'conductor.directDispatch': withDefault(
     Type.Boolean({
@@ -61,14 +61,17 @@ const admission = {
   'admission.backEndSharePercent': percent('largest share of limits and queue for one back end', 67),
   'breaker.engine.windowMs': milliseconds('circuit breaker of the engine: window in which starts count', 10_000),
   'breaker.engine.minCalls': count('minimum number of starts in the window before the circuit breaker opens', 20),
-  'breaker.engine.failurePercent': percent('share of failed starts that opens the circuit breaker', 50),
+  'breaker.engine.failurePercent': percent('share of failed starts at which the circuit breaker opens', 50),
   'breaker.engine.openMs': milliseconds(
     "how long the circuit breaker stays open before the engine's health is checked",
     2_000,
   ),
   'breaker.backEnd.windowMs': milliseconds('circuit breaker of each back end: window in which outcomes count', 30_000),
   'breaker.backEnd.minCalls': count('minimum number of outcomes in the window before the circuit breaker opens', 10),
-  'breaker.backEnd.failurePercent': percent('share of requests without a response that opens the circuit breaker', 50),
+  'breaker.backEnd.failurePercent': percent(
+    'share of requests without a response at which the circuit breaker opens',
+    50,
+  ),
   'breaker.backEnd.openMs': milliseconds('how long the circuit breaker stays open before a probe', 4_000),
 };
 
@@ -139,7 +142,9 @@ const operations = {
       'Redis that shares wake-ups and locks of `Idempotency-Key`s between router instances, the limits when `limits.store` is `redis`, and the records of executions for an engine without an index; none when absent',
   }),
   'records.keyPrefix': withDefault(
-    text('prefix of the keys in `redis.url` with the records of executions; one for each engine that shares a Redis'),
+    text(
+      'prefix of the Redis keys that hold the records of executions; must differ between engines that share a Redis',
+    ),
     'service-router:records:',
   ),
   'records.max': optionalCount(
@@ -147,7 +152,8 @@ const operations = {
   ),
   'limits.store': withDefault(
     Type.Enum(['memory', 'redis'], {
-      description: 'where the policies `rate-limit` and `in-flight` count: in each router, or in `redis.url` for all',
+      description:
+        'where the policies `rate-limit` and `in-flight` count: `memory` = in each router, `redis` = in `redis.url` for all routers',
     }),
     'memory',
   ),
@@ -173,7 +179,8 @@ const operations = {
   ),
   'otel.exporter.otlp.headers': withDefault(
     Type.Array(Type.String({ minLength: 3, secret: true }), {
-      description: 'header fields of these requests, each `name=value` with a percent-encoded value (comma-separated)',
+      description:
+        'header fields of the requests that send traces, each `name=value` with a percent-encoded value (comma-separated)',
       secret: true,
     }),
     [],

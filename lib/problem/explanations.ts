@@ -16,7 +16,7 @@ const nothingStarted = 'Nothing was started, so the same request may be sent aga
 export const problemExplanations = {
   'malformed-request': {
     happened: 'The request or its credentials are malformed or ambiguous. Nothing was started.',
-    advice: 'read `detail`, correct the request',
+    advice: 'read `detail` and correct the request',
   },
   'idempotency-key-missing': {
     happened:
@@ -34,14 +34,14 @@ export const problemExplanations = {
   },
   unauthorized: {
     happened: 'The path requires an access token, and the request had none.',
-    advice: 'get a token, send `Authorization: Bearer …`',
+    advice: 'get a token and send it as `Authorization: Bearer …`',
   },
   'invalid-client': {
     happened: 'The identity provider does not know this client, or the client secret is wrong.',
     advice: 'check `keyId` and `keySecret` (token path of the Conductor SDKs only)',
   },
   'invalid-token': {
-    happened: 'The access token has expired, or it was not issued for this router.',
+    happened: 'The access token has expired, or is not valid for this router.',
     advice: 'get a new token, then retry once',
   },
   'insufficient-scope': {
@@ -50,7 +50,7 @@ export const problemExplanations = {
   },
   forbidden: {
     happened: 'The operator has restricted this client to other colleges, task types or task domains.',
-    advice: 'use a client that is allowed to do this; this one is limited to other colleges or pools',
+    advice: 'use a client that is allowed to do this',
   },
   'workflow-version-forbidden': {
     happened: 'On this path, only clients with a certain scope may send `X-Workflow-Version`. Nothing was started.',
@@ -79,7 +79,7 @@ export const problemExplanations = {
   },
   'request-timeout': {
     happened: 'The request took too long to arrive. Nothing was started.',
-    advice: 'send it faster; the connection is closed',
+    advice: 'send the request faster; the connection is closed',
   },
   'body-too-large': {
     happened: 'The body of the request is larger than the router accepts. Nothing was started.',
@@ -90,7 +90,7 @@ export const problemExplanations = {
     advice: 'send no `Expect` other than `100-continue`',
   },
   'too-many-requests': {
-    happened: `The client, or its connection, has exceeded its limit. ${nothingStarted}`,
+    happened: `The client, its address or its connection has exceeded a limit. ${nothingStarted}`,
     advice: 'wait `Retry-After` seconds',
   },
   'header-fields-too-large': {

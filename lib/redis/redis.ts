@@ -115,7 +115,7 @@ export class Redis {
     const client = this.#client;
     if (client === undefined) throw new RedisUnavailable('Redis does not respond', { mayHaveRun: false });
     if (this.#sent - this.#settled >= maxPending)
-      throw new RedisUnavailable(`${maxPending} commands wait for Redis`, { mayHaveRun: false });
+      throw new RedisUnavailable(`too many commands (${maxPending}) are waiting for Redis`, { mayHaveRun: false });
     this.#sent += 1;
     try {
       return await command(client);

@@ -23,7 +23,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Serves the OpenAPI document as an interactive page, and redirects `/` to it. Comes last in its pipeline. `router.docs=false` switches it off: its paths respond with 404.',
+      'Serves an interactive page of the OpenAPI document, and redirects `/` to this page. Comes last in its pipeline. `router.docs=false` switches the page off: its paths respond with 404.',
     examples: [{ at: '/docs', document: '/openapi.json' }],
   },
 );
@@ -90,7 +90,7 @@ export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: Doc
 /** Describes one path of the policy: `/`, the page, or a file of the page. */
 function describePath(path: string, at: string): Description {
   if (path === '/') {
-    const location = { description: 'The page.', required: true, schema: { const: at } };
+    const location = { description: 'Path of the page.', required: true, schema: { const: at } };
     const headers = { Location: location, 'Cache-Control': headerRef('CacheControl') };
     return { responses: { 302: { description: `The page is at ${at}.`, headers } } };
   }

@@ -78,7 +78,9 @@ function meaningOf(code: ProblemCode): string {
   if (status === 503) return '503 means that no write was started: the same request may be sent again.';
   if (status === 504)
     return '504 means that the outcome is not known, unless the problem says otherwise: check it before you repeat a write.';
-  return status < 500 ? 'The request was not carried out.' : 'Check whether a write was applied before you repeat it.';
+  return status < 500
+    ? 'The request was not carried out.'
+    : 'Unless the problem says otherwise, check whether a write was applied before you repeat it.';
 }
 
 function createPage(title: string, { html, text, json }: { html: string; text: string; json: object }): ProblemPage {

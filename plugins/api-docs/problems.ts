@@ -45,7 +45,7 @@ export const problemPagesDeclaration = declarePolicy({
 export function createProblemPagesPolicy(pages: ProblemPages): Policy {
   const create = () => (request: Request, response: Response) => {
     const page = pages.get(request.params['code']);
-    if (page === undefined) throw new Problem('not-found', { detail: 'There is no problem with this name.' });
+    if (page === undefined) throw new Problem('not-found', { detail: 'There is no problem type with this code.' });
     return page[formOf(request)].send(request, response);
   };
   return definePolicy(problemPagesDeclaration, { create });

@@ -90,6 +90,6 @@ export function describeStatic(description: string, ...mediaTypes: readonly stri
   };
   return {
     200: { description, headers, content: Object.fromEntries(mediaTypes.map((type) => [type, {}])) },
-    304: { description: 'Nothing has changed since the `ETag` of `If-None-Match`.', headers },
+    304: { description: 'Not modified: `If-None-Match` contains the current `ETag`.', headers },
   };
 }

@@ -86,7 +86,7 @@ export function createSharedState(services: SharedServices) {
   const clientDependencies = createClientDependencies(services, { ...dependencies, engine: engines.clients });
 
   services.addReadinessNotice('engine-servers', () =>
-    engines.leftOut().map((server) => `${server}: this server of the engine does not respond`),
+    engines.leftOut().map((server) => `${server}: this engine server does not respond`),
   );
   // Waiting clients need workers, so polls stay open until the last client has its response.
   const stopQueues = async () => {

@@ -15,7 +15,8 @@ const parameters = Type.Object(
     requests: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'concurrent requests; without it, only clients with `client.<client>.maxInFlight` have a limit',
+        description:
+          'maximum number of concurrent requests; when absent, only clients with `client.<client>.maxInFlight` have a limit',
       }),
     ),
     by: subjectParameter,

@@ -138,7 +138,7 @@ function judge(
       ? { status: 404, reason: 'no adaptor is configured for this MIS code' }
       : {
           status: 403,
-          reason: `client.${clientId}.misCodes does not list every MIS code of the path: ${error.detail ?? ''}`,
+          reason: `client.${clientId}.misCodes forbids this path: ${error.detail ?? ''}`,
         };
   }
 }

@@ -48,7 +48,9 @@ function readAlgorithms(names: readonly string[], problems: string[]): ReadonlyS
   const algorithms = supportedAlgorithms.filter((algorithm) => names.includes(algorithm));
   const unknown = names.filter((name) => !(supportedAlgorithms as readonly string[]).includes(name));
   if (unknown.length > 0) {
-    problems.push(`oauth.algorithms: ${unknown.join(', ')} cannot be accepted, only ${supportedAlgorithms.join(', ')}`);
+    problems.push(
+      `oauth.algorithms has unsupported values: ${unknown.join(', ')} (supported: ${supportedAlgorithms.join(', ')})`,
+    );
   } else if (algorithms.length === 0) problems.push('oauth.algorithms is empty, so no token could be accepted');
   return new Set(algorithms);
 }
@@ -62,7 +64,7 @@ function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
   const isStrict = [...types].every((type) => type === 'at+jwt');
   if (!isStrict && config['oauth.audience'] === undefined) {
     problems.push(
-      'oauth.acceptedTypes has more than at+jwt: set oauth.audience, otherwise ID tokens would be accepted',
+      'oauth.acceptedTypes lists types other than at+jwt: set oauth.audience, otherwise ID tokens would be accepted',
     );
   }
   return types;

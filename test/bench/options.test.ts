@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseOptions } from '../../bench/options.ts';
 
 describe('the options of npm run bench', () => {
-  it('are those of a full run without flags', () => {
+  it('are those of a full run when there are no flags', () => {
     expect(parseOptions([])).toMatchObject({
       ...{ inFlight: [1, 8, 32, 128], seconds: 10, repetitions: 3, name: 'sqlite' },
       targets: ['direct', 'proxy', 'floor', 'router', 'sdk-default', 'execute'],
@@ -15,7 +15,7 @@ describe('the options of npm run bench', () => {
     expect(parseOptions(['--targets', 'router,floor']).targets).toEqual(['floor', 'router']);
   });
 
-  it('take other options for Java and name the files by the database', () => {
+  it('take other options for Java and name the files after the database', () => {
     const { engine, name } = parseOptions(['--store', 'postgresql', '--java-options=-Xmx1g  -XX:+UseParallelGC']);
     expect(engine).toMatchObject({ store: 'postgresql', javaOptions: ['-Xmx1g', '-XX:+UseParallelGC'] });
     expect(name).toBe('postgresql');

@@ -50,7 +50,7 @@ describe('add-college', () => {
     );
   });
 
-  it('changes nothing when the college is there with the same values', async () => {
+  it('changes nothing when the college already exists with the same values', async () => {
     await add('003', '--url', url);
     const before = properties();
     const { json, exitCode } = await add('003', '--url', url, '--json');

@@ -43,7 +43,7 @@ async function openApiPaths(): Promise<Record<string, Record<string, unknown>>> 
 }
 
 describe('add-route', () => {
-  it('a read → definitions, endpoint, pipeline and address, which pass check, Prettier and the OpenAPI document', async () => {
+  it('a read → definitions, route and address that pass check and Prettier, and a path in OpenAPI', async () => {
     copy.write('.git', '');
     const { exitCode, stdout, stderr } = await addRoute();
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -137,7 +137,7 @@ describe('add-route', () => {
     expect(allTexts()).toEqual(before);
   });
 
-  it('everything wrong is listed at once', async () => {
+  it('several problems: all are listed at once', async () => {
     const { stderr } = await addRoute('Example', { path: 'x', methods: 'POTS', url: 'x' });
     expect(stderr.trim().split('\n')).toHaveLength(4);
   });

@@ -31,7 +31,7 @@ describe('router check', () => {
     expect(stdout).toMatch(/^mdm_share +- +20 s +60 s +-$/m);
   });
 
-  it('several things wrong: each on a line of stderr, nothing on stdout, exit 1', async () => {
+  it('several problems: each on its own line of stderr, nothing on stdout, exit 1', async () => {
     copy.replace('workflows/moviesWF.v1.json', '"movies_intake"', '"film_intake"');
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, version: 3');
     const { exitCode, stdout, stderr } = await runCli(['check', '--dir', copy.dir]);
@@ -56,12 +56,12 @@ describe('router check', () => {
     );
   });
 
-  it('versions whose shares sum to 0: refused, with what to do', async () => {
+  it('versions whose shares sum to 0: refused, and the message says what to do', async () => {
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 0 }');
     const nothing = await runCli(['check', '--dir', copy.dir]);
     expect(nothing.exitCode).toBe(1);
     expect(nothing.stderr).toMatch(
-      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*\.action: versions: the shares sum to 0, so no version would get a request: give one of them more, such as versions: \{ 1: 10, 2: 90 \}\n/,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*\.action: versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as versions: \{ 1: 10, 2: 90 \}\n/,
     );
     expect(nothing.stderr).toMatch(/\n1 problem\n$/);
   });
@@ -151,7 +151,7 @@ describe('router check', () => {
     const { exitCode, stderr } = await runCli(['check'], { WORKERS_BACKENDTIMEOUTMS: '30000' });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /pipelines\.movies\..*: the response deadline of 25000 ms must be longer than a back end may take/,
+      /pipelines\.movies\..*: the response deadline of 25000 ms must be longer than the time that a back end may take/,
     );
     expect(stderr).toMatch(/movies_intake\.json:.*: responseTimeoutSeconds: must be at least 32 s/);
   });
@@ -289,7 +289,7 @@ describe('check, the paths of executions', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: clients could not find their executions: .* "executions" with serve: response\n\n1 problem\n$/,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: clients cannot find their executions: .* "executions" with serve: response\n\n1 problem\n$/,
     );
   });
 

@@ -46,7 +46,7 @@ describe('columns', () => {
     expect(widthOf(paint('heading', 'abc'))).toBe(3);
   });
 
-  it('a table: its columns named above its rows, nothing at the end of a line', () => {
+  it('a table: column names above the rows, and no trailing spaces', () => {
     const [head = '', row] = formatTable(['route', 'method'], [['movies', 'GET']]);
     expect(head.replaceAll(/\x1b\[\d+m/g, '')).toBe('route   method');
     expect(row).toBe('movies  GET');

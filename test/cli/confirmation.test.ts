@@ -28,7 +28,7 @@ describe('confirmation', () => {
 
   it('no terminal: refused, says that --yes is needed', async () => {
     const terminal = { input: new PassThrough(), output: new PassThrough() };
-    await expect(confirm('Sure?', ask, terminal)).rejects.toThrow('there is no terminal to ask on; give --yes');
+    await expect(confirm('Sure?', ask, terminal)).rejects.toThrow('confirmation needs a terminal; use --yes');
   });
 
   it('--json: refused even on a terminal, since the preview is not shown', async () => {

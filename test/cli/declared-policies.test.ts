@@ -41,7 +41,7 @@ it('shows the limits of every step of a policy', () => {
   });
 });
 
-it('returns the first refusal of a policy, which sees the path parameters', () => {
+it('returns the first refusal by a policy, and gives policies the path parameters', () => {
   const request = { clientId: 'demo', scopes: new Set<string>(), method: 'GET', path: '/adaptor/002/x' };
   const rules = { declarations, config };
   expect(judgeRoute(routeWith(10), request, rules)).toMatchObject({ outcome: 'passes' });

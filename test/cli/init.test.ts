@@ -37,7 +37,7 @@ const init = (folder: string, ...options: string[]) =>
   runCli(['init', join(dir, folder), '--package', '^1.2.3', ...options]);
 
 describe('init', () => {
-  it('writes exactly these files, with the name of the folder, and nothing is wrong with them', async () => {
+  it('writes exactly these files, with the name of the folder, and check passes', async () => {
     const { exitCode, stdout } = await init('our-gateway');
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`${files.length} files, with service-router ^1.2.3`);
@@ -89,7 +89,7 @@ describe('init', () => {
       const { exitCode, stderr } = await init(name);
       expect(exitCode).toBe(1);
       expect(stderr).toMatch(
-        new RegExp(`^${name}: (?:the folder name may contain only lower-case letters|this name is taken)`),
+        new RegExp(`^${name}: (?:the folder name may contain only lower-case letters|this name is reserved)`),
       );
       expect(existsSync(join(dir, name))).toBe(false);
     },

@@ -72,7 +72,7 @@ describe('states and names', () => {
 });
 
 describe('progress bar', () => {
-  it('shows how much of the total is done, and never more than all', () => {
+  it('shows how much of the total is done, and raises the total when more is done', () => {
     expect(formatBar('deleting', 1_200, 3_000)).toBe(`deleting  ${'█'.repeat(12)}${'░'.repeat(18)}  1200 of 3000`);
     expect(formatBar('deleting', 40, 30)).toBe(`deleting  ${'█'.repeat(30)}  40 of 40`);
     expect(formatBar('deleting', 0, 0)).toContain('0 of 0');

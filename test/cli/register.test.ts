@@ -74,7 +74,7 @@ describe('service-router register', () => {
     expect((await register('--dry-run')).exitCode).toBe(0);
   });
 
-  it('names the reason when the engine refuses a definition inside a 200, exit 1', async () => {
+  it('names the reason when the engine refuses a definition in a response with 200, exit 1', async () => {
     await register();
     copy.set('workflows/moviesWF.v1.json', ['description'], 'Better.');
     engine.refuses.add('moviesWF');

@@ -90,7 +90,7 @@ describe('router routes', () => {
     });
   });
 
-  it('empty versions: refused, with what to do', async () => {
+  it('empty versions: refused with a message that says so', async () => {
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: {}');
     const refused = await runCli(['routes', '--dir', copy.dir]);
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('versions is empty')]);
@@ -135,7 +135,7 @@ describe('router routes', () => {
   it.each([
     ['an invalid gateway configuration', 'gateway.config.yml', /^gateway\.config\.yml:\d+:\d+: /],
     ['a broken definition', 'workflows/moviesWF.v1.json', /^workflows\/moviesWF\.v1\.json:1:\d+: /],
-  ])('%s: what is wrong, exit 1', async (_what, file, reason) => {
+  ])('%s: says what is wrong, exit 1', async (_what, file, reason) => {
     copy.write(file, '{');
     const { exitCode, stdout, stderr } = await runCli(['routes', '--dir', copy.dir]);
     expect(exitCode).toBe(1);

@@ -42,7 +42,7 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
 
 /**
  * Runs the CLI in this process with its own streams. `test/cli/process.test.ts` covers `cli/main.ts`.
- * @param terminal `answer` is typed on a terminal; when absent, there is no terminal
+ * @param terminal `answer` is typed on a terminal; without it, standard input is not a terminal
  */
 export async function runCli(
   args: readonly string[],

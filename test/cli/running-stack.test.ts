@@ -1,4 +1,4 @@
-// Tests of running stacks: the CLI takes the addresses that no option and no configuration names.
+// Tests of running stacks: the CLI uses the addresses of a stack unless an option or the configuration names others.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

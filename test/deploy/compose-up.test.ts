@@ -95,7 +95,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   });
 
   it(
-    'a PATCH reaches the other college, by events and the co-located workers',
+    'a PATCH reaches the other college, through events and the co-located workers',
     async () => {
       const cccid = `C${Date.now() % 1_000_000}`;
       const answer = await callAs('demo', '/adaptor/001/mock/colleges/001/persons/0318204', { cccid });
@@ -154,7 +154,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
       for (const name of ['router-a', 'router-b', 'conductor-a', 'conductor-b']) {
         await project.run('kill', name);
         await pollUntil(
-          `answers without ${name}`,
+          `a 200 response without ${name}`,
           async () => (await callAs('demo', '/movies/Metropolis')).status === 200,
           {
             timeoutMs: minutes,

@@ -76,7 +76,7 @@ function includedFiles({ include = [] }: ComposeFile): string[] {
   return include.map(byDefault);
 }
 
-/** Returns the names of a service's networks, which it has as a list, or as a map with aliases. */
+/** Returns the names of a service's networks, which the file has as a list, or as a map with aliases. */
 export function networksOf(name: string): string[] {
   const networks = compose.services[name]?.networks ?? [];
   return Array.isArray(networks) ? networks : Object.keys(networks);
@@ -88,8 +88,8 @@ export const realm = JSON.parse(textOf('deploy/keycloak/service-router-realm.jso
 };
 
 /**
- * Returns the variables that the compose file takes from the environment. It cannot be used while a `required` one is
- * not set.
+ * Returns the variables that the compose file takes from the environment. The file cannot be used while a `required`
+ * variable is not set.
  */
 export function composeVariables(): Map<string, { required: boolean }> {
   const variables = new Map<string, { required: boolean }>();

@@ -72,7 +72,7 @@ describe('the image', () => {
     expect([...closure.packages].filter((name) => dependencies[name] === undefined)).toEqual([]);
   });
 
-  it('the image precompiles everything that the programs import', () => {
+  it('precompiles everything that the programs import', () => {
     const named = [...textOf('deploy/image/compile.mjs').matchAll(/^ {2}'([\w/.-]+\.ts)',$/gm)].map(
       ([, file = '']) => file,
     );

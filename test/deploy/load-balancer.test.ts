@@ -28,7 +28,7 @@ describe('haproxy.cfg', () => {
     expect(file).not.toMatch(/disable-l7-retry|all-retryable-errors|on-marked-down shutdown/);
   });
 
-  it('it waits longer than any client may wait and any poll may be held', () => {
+  it('the load balancer waits longer than any client may wait and any poll may be held', () => {
     const longest = ['router.maxWaitMs', 'router.responseDeadlineMs', 'conductor.maxHeldPollMs'] as const;
     for (const key of longest) expect([key, millisecondsOf('timeout server') > config[key]]).toEqual([key, true]);
   });
@@ -39,7 +39,7 @@ describe('haproxy.cfg', () => {
     expect(millisecondsOf('timeout client')).toBeGreaterThan(config['router.responseSendTimeoutMs']);
   });
 
-  it('each of its servers names a service that shares a network with it, and the port of that service', () => {
+  it('each server is a service on a network of the load balancer, with the port of that service', () => {
     const servers = [...file.matchAll(/^ *server ([\w-]+) ([\w-]+):(\d+)/gm)];
     expect(servers).toHaveLength(5);
     for (const [, name = '', host = '', port] of servers) {
@@ -50,7 +50,7 @@ describe('haproxy.cfg', () => {
     for (const [, port] of file.matchAll(/check port (\d+)/g)) expect(Number(port)).toBe(config['ops.port']);
   });
 
-  it('the ports that it opens are those that are published, checked and scraped', () => {
+  it('the ports that the load balancer opens are those that are published, checked and scraped', () => {
     const open = new Set([...file.matchAll(/bind :(\d+)/g)].map(([, port]) => port));
     const { ports = [], healthcheck } = compose.services['load-balancer'] ?? {};
     const published = ports.map((port) => port.split(':').at(-1));
@@ -117,7 +117,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
   const both = ['router-a', 'router-b'];
   const seen = () => [...a.got, ...b.got];
   const serving = (names: readonly string[]) =>
-    pollUntil(`${names.join(' and ') || 'nobody'} to serve`, async () => {
+    pollUntil(`${names.join(' and ') || 'no router'} to serve`, async () => {
       return String(await balancer.serving()) === String(names);
     });
 
@@ -141,17 +141,20 @@ describe('haproxy with that file', requires('haproxy'), () => {
   });
   const breakOff = (request: IncomingMessage) => void request.resume().on('end', () => request.socket.destroy());
 
-  it.each(['PATCH', 'POST', 'PUT', 'DELETE', 'GET'])('%s that a router breaks off → 502, sent once', async (method) => {
-    // The tested request must not be the first one on its connection: when the first one fails, HAProxy only closes the
-    // connection.
-    await (await fetch(balancer.url)).text();
-    a.got.length = b.got.length = 0;
-    a.answer = b.answer = breakOff;
-    const answer = await fetch(balancer.url, { method, ...(method === 'GET' ? {} : { body: 'x' }) });
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([502, 'application/problem+json']);
-    expect(await answer.json()).toMatchObject({ status: 502, detail: expect.stringContaining('unknown') });
-    expect(seen()).toHaveLength(1);
-  });
+  it.each(['PATCH', 'POST', 'PUT', 'DELETE', 'GET'])(
+    '%s whose connection a router closes → 502, sent once',
+    async (method) => {
+      // The tested request must not be the first one on its connection: when the first one fails, HAProxy only closes the
+      // connection.
+      await (await fetch(balancer.url)).text();
+      a.got.length = b.got.length = 0;
+      a.answer = b.answer = breakOff;
+      const answer = await fetch(balancer.url, { method, ...(method === 'GET' ? {} : { body: 'x' }) });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([502, 'application/problem+json']);
+      expect(await answer.json()).toMatchObject({ status: 502, detail: expect.stringContaining('unknown') });
+      expect(seen()).toHaveLength(1);
+    },
+  );
 
   it('a 503 of a router → passed on as it is, not sent elsewhere', async () => {
     a.answer = b.answer = (_request, response) => void response.writeHead(503, { 'retry-after': '7' }).end('mine');
@@ -160,7 +163,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(seen()).toHaveLength(1);
   });
 
-  it('a client’s X-Forwarded-For stays in front, the address of the connection comes last', async () => {
+  it('a client’s X-Forwarded-For stays in front, and the address of the connection comes last', async () => {
     await fetch(`${balancer.url}/movies/a%20b?c=%2F`, { headers: { 'x-forwarded-for': '203.0.113.9' } });
     expect(seen()[0]).toMatchObject({
       url: '/movies/a%20b?c=%2F',
@@ -168,7 +171,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     });
   });
 
-  it('a response passes while it is being written', async () => {
+  it('a response is forwarded while it is being written', async () => {
     let finish = () => undefined as void;
     a.answer = b.answer = (_request, response) => {
       response.write('first');
@@ -203,7 +206,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(await (await fetch(balancer.url)).text()).toBe('mine');
     expect((await fetch(`${balancer.operationsUrl}/health/ready`)).status).toBe(200);
     a.live = b.live = false;
-    await pollUntil('the balancer to be unwell', async () => {
+    await pollUntil('the balancer to report that it is not ready', async () => {
       return (await fetch(`${balancer.operationsUrl}/health/ready`)).status === 503;
     });
     const answer = await fetch(balancer.url, { method: 'PATCH', body: 'x' });

@@ -1,3 +1,5 @@
+// Tests of `npm start` as a process: what it refuses, what it prints, and how it stops.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -116,7 +118,7 @@ describe('npm start', () => {
     ]);
   });
 
-  it('prints addresses and clients before it is ready, names what is missing, and what it waits for when it stops', async () => {
+  it('prints addresses and clients before it is ready, names what is missing, and says what it waits for when it stops', async () => {
     // A healthy engine without definitions, which accepts every registration.
     const engine = createHttpServer(({ url, method }, response) =>
       response.writeHead(url === '/health' || method !== 'GET' ? 200 : 404).end('{"healthy":true}'),
@@ -128,7 +130,9 @@ describe('npm start', () => {
       // The workers of all other task types run elsewhere.
       WORKERS_TASKTYPES: 'college-adaptor_intake',
     });
-    await pollUntil('what is missing', () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed));
+    await pollUntil('the line that names what is missing', () =>
+      /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed),
+    );
     expect(output.printed).toMatch(
       /^ {2}router +http:[\s\S]+worker \/ worker-secret +conductor_worker[\s\S]+waiting for/m,
     );

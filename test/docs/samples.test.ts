@@ -68,7 +68,7 @@ describe('marks', () => {
     ['a mark that does not exist', '<!-- skip -->\n\n```bash\nx\n```\n', 'unknown mark: skip'],
     ['a mark without a reason', '<!-- not run: -->\n\n```bash\nx\n```\n', 'unknown mark: not run:'],
     [
-      'a command that is not run and run',
+      'a command that is marked both as not run and as run',
       '<!-- not run: y -->\n<!-- run with exit code 2 -->\n\n```sh\nx\n```\n',
       'are run',
     ],

@@ -69,7 +69,7 @@ async function tellMdm(): Promise<void> {
 
 // Most of its time is the wait for the engine to refresh its event handlers.
 it(
-  'serves a college after add-college, apply, a reload and its workers, and shares with it',
+  'after add-college, apply, a reload and the start of its workers, a college is served and receives shared changes',
   { ...requires('full'), timeout: 180_000 },
   async () => {
     const demo = await callerFor(stack.url);

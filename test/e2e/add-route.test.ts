@@ -100,7 +100,7 @@ describe('routes that add-route has written', () => {
     expect(headers).not.toHaveProperty('idempotency-key');
   });
 
-  it('POST: the body arrives as it was sent, with the execution as Idempotency-Key', async () => {
+  it('POST: the body arrives as it was sent, with the execution id as Idempotency-Key', async () => {
     const body = '{"amount": 12345678901234567890, "amount": 1.0}';
     const answer = await demo(`/${orders}`, {
       method: 'POST',
@@ -151,7 +151,7 @@ describe('routes that add-route has written', () => {
     expect(ours.received.at(-1)?.line).toBe('GET /base/001/books');
   });
 
-  it('a back end that is away: 502 with a problem document', async () => {
+  it('an unreachable back end: 502 with a problem document', async () => {
     ours.server.close();
     ours.server.closeAllConnections();
     const answer = await demo(`/${catalog}/1`);

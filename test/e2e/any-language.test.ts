@@ -70,7 +70,7 @@ const askedOf = async (path: string) => {
   return [answer.status, answer.text];
 };
 
-describe.skipIf(!hasPython)('the worker of the page, on Python', () => {
+describe.skipIf(!hasPython)('the worker of the page, in Python', () => {
   it('gets the tasks of the default pool, and its results are the responses', async () => {
     startWorker();
     const paths = Array.from({ length: 5 }, (_, n) => `001/books/${n}`);

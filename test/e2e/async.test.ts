@@ -18,7 +18,7 @@ import { randomOfRun } from '../run/seed.ts';
 const engineUrl = engineOfRun().url;
 /** Task domain of this suite, which no worker of another suite polls. */
 const domain = `async-${randomBytes(4).toString('hex')}`;
-/** Limits that no test reaches, except for those with `shortLimits`. */
+/** Limits that no test reaches; tests that need lower ones use `shortLimits`. */
 const limits = { ROUTER_RESPONSEDEADLINEMS: '60000', ROUTER_MAXWAITMS: '20000' };
 /** Response deadline of a client without preferences, and the longest wait that a client may request. */
 const shortLimits = { ROUTER_RESPONSEDEADLINEMS: '1500', ROUTER_MAXWAITMS: '5000' };
@@ -139,7 +139,7 @@ describe('Prefer: respond-async', () => {
     const task = await worker.take();
     const reasonForIncompletion = 'back-end-timeout: no response within 20000 ms; the change may have been applied';
     await worker.reportAs(task, { status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion });
-    await pollUntil('its end', async () => (await stateOf(id)) === 'failed');
+    await pollUntil('the execution to end', async () => (await stateOf(id)) === 'failed');
     const first = await demo(links.response);
     expect(first.status).toBe(504);
     expect(first.json()).toMatchObject({ executionId: id, links, detail: reasonForIncompletion.slice(18) });
@@ -154,7 +154,7 @@ describe('Prefer: respond-async', () => {
     const head = await demo(links.self, { method: 'HEAD' });
     expect([head.status, head.text, Number(head.headers['content-length']) > 100]).toEqual([200, '', true]);
     await answerNext();
-    await pollUntil('its end', async () => (await stateOf(id)) === 'completed');
+    await pollUntil('the execution to end', async () => (await stateOf(id)) === 'completed');
     expect((await demo(links.response)).text).toBe('dóne\n');
   });
 
@@ -162,12 +162,12 @@ describe('Prefer: respond-async', () => {
     const { id } = await startLater();
     expect(await metric('router_async_executions')).toBe(1);
     await answerNext();
-    await pollUntil('its permit to be free', async () => (await metric('router_async_executions')) === 0);
+    await pollUntil('the permit to be released', async () => (await metric('router_async_executions')) === 0);
     expect(await stateOf(id)).toBe('completed');
     expect(await metric('router_completion_waiters')).toBe(0);
   });
 
-  it('preferences for the router do not reach the back end, other preferences do', async () => {
+  it('preferences for the router do not reach the back end; other preferences do', async () => {
     await startLater(prefer('return=minimal, Respond-Async, wait=0 ,handling="a, b"'));
     const task = await worker.take();
     const { headers } = (task.inputData as { inbound: { headers: Record<string, string> } }).inbound;
@@ -232,7 +232,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
     const task = await worker.take();
     const path = `/executions/${task.workflowInstanceId}`;
     const polls = [1, 2, 3].map(() => demo(path, prefer('wait=20', {})));
-    await pollUntil('all of them to wait', async () => (await metric('router_long_polls')) === 3);
+    await pollUntil('all long polls to wait', async () => (await metric('router_long_polls')) === 3);
     const reportedAt = performance.now();
     await worker.report(task, outbound);
     for (const poll of polls) {
@@ -262,18 +262,18 @@ describe('GET /executions/{id} with Prefer: wait', () => {
         whose(path, { ...prefer('wait=20', {}), signal: leave.signal }).catch(() => 'gone'),
       );
     const gone = four(demo, links.self);
-    await pollUntil('all of them to wait', async () => (await metric('router_long_polls')) === 4);
+    await pollUntil('all long polls to wait', async () => (await metric('router_long_polls')) === 4);
     const oneMore = await demo(links.self, prefer('wait=20', {}));
     expect(oneMore.headers['preference-applied'], 'the other half is for others').toBeUndefined();
     gone.push(...four(reader, ofReader));
-    await pollUntil('those of another client to wait', async () => (await metric('router_long_polls')) === 8);
+    await pollUntil('the polls of another client to wait', async () => (await metric('router_long_polls')) === 8);
     leave.abort();
     expect(await Promise.all(gone)).toEqual(gone.map(() => 'gone'));
-    await pollUntil('no long poll', async () => (await metric('router_long_polls')) === 0);
+    await pollUntil('no long poll to be left', async () => (await metric('router_long_polls')) === 0);
     await answerNext();
     await answerNext();
     expect((await demo(links.self, prefer('wait=20', {}))).json()).toMatchObject({ id, state: 'completed' });
-    await pollUntil('no wait', async () => (await metric('router_completion_waiters')) === 0);
+    await pollUntil('no completion waiter to be left', async () => (await metric('router_completion_waiters')) === 0);
   });
 });
 
@@ -339,7 +339,7 @@ describe('DELETE /executions/{id}', () => {
       if (answer.status !== 200) {
         expect([answer.status, typeOf(answer)]).toEqual([409, 'execution-under-way']);
         await worker.report(taken[0] as Task, outbound);
-        await pollUntil('its end', async () => (await stateOf(id)) !== 'running');
+        await pollUntil('the execution to end', async () => (await stateOf(id)) !== 'running');
       }
       expect(await stateOf(id)).toBe(answer.status === 200 ? 'cancelled' : 'completed');
     }
@@ -362,7 +362,7 @@ describe('ownership of executions', () => {
     ['HEAD', ''],
     ['DELETE', ''],
     ['GET', '/response'],
-  ])("%s %s of another client's is like one that does not exist", async (method, rest) => {
+  ])("%s %s: another client's execution gets the same response as an unknown execution", async (method, rest) => {
     const { id } = await startLater();
     const [foreign, absent] = [`/executions/${id}${rest}`, `${unknown}${rest}`];
     if (method === 'HEAD') {
@@ -393,7 +393,7 @@ describe('ownership of executions', () => {
         const before = await calls();
         const startedAt = performance.now();
         expect((await reader(path)).status).toBe(404);
-        // The response takes this long, however quickly the engine responds.
+        // The response takes at least this long, however quickly the engine responds.
         expect(performance.now() - startedAt).toBeGreaterThanOrEqual(49);
         cost.push((await calls()) - before);
       }
@@ -457,7 +457,7 @@ describe('with short limits', () => {
     await meet();
   });
 
-  it('a wait longer than the default: the response, when it comes in time', async () => {
+  it('a wait longer than the default: the response, if it arrives in time', async () => {
     const waiting = demo(note, prefer('respond-async, wait=5'));
     const task = await worker.take();
     await pause(Number(shortLimits.ROUTER_RESPONSEDEADLINEMS) + 300);
@@ -486,7 +486,7 @@ describe('with short limits', () => {
     expect(spent.status).toBe(504);
     const { executionId, links } = spent.json<{ executionId: string; links?: object }>();
     expect(links).toBeUndefined();
-    const again = await pollUntil('its end', async () => {
+    const again = await pollUntil('the execution to end', async () => {
       const answer = await demo(`/executions/${executionId}/response`);
       return answer.status !== 404 && answer;
     });
@@ -532,7 +532,7 @@ describe('routers that are killed or stopped', () => {
     const accepted = demo(person, prefer('wait=20'));
     const task = await worker.take();
     const watching = demo(`/executions/${task.workflowInstanceId}`, prefer('wait=20', {}));
-    await pollUntil('it to wait', async () => (await metric('router_long_polls')) === 1);
+    await pollUntil('the long poll to wait', async () => (await metric('router_long_polls')) === 1);
     const startedAt = performance.now();
     const stopped = stack.router.stop();
     expect(await accepted).toMatchObject({ status: 202 });

@@ -183,7 +183,7 @@ describe('methods', () => {
     ['retry one', 'POST /conductor/api/workflow/x/retry HTTP/1.1', ''],
     ['pause one', 'PUT /conductor/api/workflow/x/pause HTTP/1.1', ''],
     ['terminate many', 'POST /conductor/api/workflow/bulk/terminate HTTP/1.1', '["x"]'],
-    ['complete a task by its place', 'POST /conductor/api/tasks/x/work/COMPLETED HTTP/1.1', '{}'],
+    ['complete a task by its reference name', 'POST /conductor/api/tasks/x/work/COMPLETED HTTP/1.1', '{}'],
     ['complete it and read the execution', 'POST /conductor/api/tasks/x/work/COMPLETED/sync HTTP/1.1', '{}'],
     ['put a task back', 'POST /conductor/api/tasks/queue/requeue/movies_intake HTTP/1.1', ''],
     ['delete a handler', 'DELETE /conductor/api/event/mdm HTTP/1.1', ''],
@@ -197,7 +197,7 @@ describe('methods', () => {
   });
 });
 
-describe('results that say more than a worker may', () => {
+describe('results with fields or values that a worker may not send', () => {
   // The engine would read the output from this path: /dev/zero crashed the engine, and a missing file kept the
   // execution running forever.
   it.each([
@@ -236,7 +236,7 @@ it.each([
 );
 
 describe('a forwarded call', () => {
-  it('carries neither credentials nor other claims of the client about itself', async () => {
+  it('carries neither credentials nor forged header fields of the client', async () => {
     attacked.engine.requests.length = 0;
     const fields = [
       'Cookie: a=b',
@@ -265,7 +265,7 @@ describe('a forwarded call', () => {
     await expectUnharmed();
   });
 
-  it('bytes behind an upgrade or in a body are never taken for a request to the engine', async () => {
+  it('bytes after an upgrade or in a body are never taken for a request to the engine', async () => {
     attacked.engine.requests.length = 0;
     const inner = `GET /api/admin/config HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
     await send(`GET /conductor/api/metadata/taskdefs/${canary} HTTP/1.1`, ['Upgrade: x', 'Connection: Upgrade'], inner);

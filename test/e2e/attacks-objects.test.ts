@@ -352,7 +352,7 @@ describe('workers', () => {
     for (const { target } of attacked.engine.requests) expect(target).not.toMatch(/\/\.{1,2}(\/|\?|$)/);
   });
 
-  it('a limited worker with the other scope as well reads and registers nothing', async () => {
+  it('a limited worker that also has the other scope cannot read or register anything', async () => {
     const both = client('worker-002', 'conductor_worker conductor_admin');
     expectForbidden(await both('/conductor/api/workflow/search'));
     expectForbidden(await both(api('/queue/all')));

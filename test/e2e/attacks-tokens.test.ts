@@ -1,5 +1,5 @@
-// Tests of every known attack with access tokens on the running router: it is refused, nothing reaches the engine, and
-// a valid token still works immediately afterwards. test/plugins/oauth2/jwt-threats.test.ts tests the refusals in detail.
+// Tests of known attacks with access tokens on the running router: each is refused, nothing reaches the engine, and a
+// valid token still works immediately afterwards. test/plugins/oauth2/jwt-threats.test.ts tests the refusals in detail.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -164,10 +164,10 @@ const attacks: Record<string, Record<string, () => string>> = {
       bytes[100] = bytes[100]! ^ 1;
       return `${head}.${payload}.${bytes.toString('base64url')}`;
     },
-    'bytes behind it': () => `${token()}AAAA`,
-    'padding behind it': () => `${token()}==`,
+    'bytes after it': () => `${token()}AAAA`,
+    'padding after it': () => `${token()}==`,
     'a fourth segment': () => `${token()}.${segments(token())[2]}`,
-    'a dot behind it': () => `${token()}.`,
+    'a dot after it': () => `${token()}.`,
     'in the standard alphabet': () => `${token().slice(0, -2)}+/`,
   },
   form: {
@@ -296,7 +296,7 @@ describe('the place of the token', () => {
     ['in a form', 401, () => sendFields(url(), form, { method: 'POST', body: `access_token=${token()}` })],
     ['in a cookie', 401, () => sendFields(url(), ['Cookie', `access_token=${token()}`])],
     ['in Proxy-Authorization', 401, () => sendFields(url(), ['Proxy-Authorization', `Bearer ${token()}`])],
-    ['behind another scheme', 401, () => sendFields(url(), ['Authorization', `Basic ${token()}`])],
+    ['with another scheme', 401, () => sendFields(url(), ['Authorization', `Basic ${token()}`])],
     ['without a scheme', 401, () => sendFields(url(), ['Authorization', token()])],
     ['empty', 400, () => sendFields(url(), ['Authorization', 'Bearer '])],
     ['broken in two by a space', 400, () => sendFields(url(), bearer(token().replace('.', '. ')))],

@@ -121,7 +121,7 @@ describe('large responses that come at the same time', () => {
     expect((await demo('/movies/seven%20samurai')).status).toBe(200);
     for (const { status, bytes } of await large) expect([status, bytes.length]).toEqual([200, 524_288]);
     expect(mostBytes).toBe(300_000);
-    await pollUntil('none to be held', async () => (await gauge('router_result_bytes')) === 0);
+    await pollUntil('all result bytes to be released', async () => (await gauge('router_result_bytes')) === 0);
     expect(await gauge('router_results_waiting')).toBe(0);
   });
 });
@@ -149,22 +149,22 @@ describe('a worker that sends its results byte by byte', () => {
 
   it('delays only its own results; large results of other workers are still read', async () => {
     for (let index = 0; index < 4; index++) open(`${head}Content-Length: 100000\r\n\r\n{`);
-    await pollUntil('one of them to be read, three to wait', async () => (await gauge('router_results_waiting')) === 3);
+    await pollUntil('one result to be read, three to wait', async () => (await gauge('router_results_waiting')) === 3);
     expect(await gauge('router_result_bytes')).toBe(100_000);
     for (let index = 0; index < 3; index++) expect((await fault('bytes/100000')).bytes).toHaveLength(100_000);
     expect(await gauge('router_results_waiting')).toBe(3);
     for (const { socket } of connections.splice(0)) socket.destroy();
-    await pollUntil('none to be held', async () => (await gauge('router_result_bytes')) === 0);
+    await pollUntil('all result bytes to be released', async () => (await gauge('router_result_bytes')) === 0);
     expect(await gauge('router_results_waiting')).toBe(0);
   });
 
-  it('a chunked result counts as soon as it exceeds the size of a small one', async () => {
+  it('a chunked result counts toward router.resultBytes as soon as it is larger than a small result', async () => {
     const connection = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('{"a":"')}`);
     const small = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('{}')}0\r\n\r\n`);
     expect((await small.answer()).status).toBe(400);
     expect(await gauge('router_result_bytes')).toBe(0);
     connection.send(chunk('x'.repeat(70_000)));
-    await pollUntil('it to count', async () => (await gauge('router_result_bytes')) === 300_000);
+    await pollUntil('the chunked result to count', async () => (await gauge('router_result_bytes')) === 300_000);
     connection.send(chunk('x'.repeat(1_000_000)) + chunk('"}') + '0\r\n\r\n');
     expect((await connection.answer()).status).toBe(400);
     expect(await gauge('router_result_bytes')).toBe(0);
@@ -172,9 +172,9 @@ describe('a worker that sends its results byte by byte', () => {
 
   it('a chunked result waits in its socket until there is room', async () => {
     const first = open(`${head}Content-Length: 300000\r\n\r\n{`);
-    await pollUntil('the first to be read', async () => (await gauge('router_result_bytes')) === 300_000);
+    await pollUntil('the first result to be read', async () => (await gauge('router_result_bytes')) === 300_000);
     const second = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('x'.repeat(70_000))}0\r\n\r\n`);
-    await pollUntil('the second to wait', async () => (await gauge('router_results_waiting')) === 1);
+    await pollUntil('the second result to wait', async () => (await gauge('router_results_waiting')) === 1);
     first.socket.destroy();
     expect((await second.answer()).status).toBe(400);
   });
@@ -182,12 +182,12 @@ describe('a worker that sends its results byte by byte', () => {
   it('a chunked result that times out while it waits gets 408 and is not read', async () => {
     const late = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('x')}`);
     const first = open(`${head}Content-Length: 300000\r\n\r\n{`);
-    await pollUntil('the first to be read', async () => (await gauge('router_result_bytes')) === 300_000);
+    await pollUntil('the first result to be read', async () => (await gauge('router_result_bytes')) === 300_000);
     late.send(chunk('x'.repeat(70_000)));
-    await pollUntil('the other to wait', async () => (await gauge('router_results_waiting')) === 1);
+    await pollUntil('the late result to wait', async () => (await gauge('router_results_waiting')) === 1);
     expect((await late.answer()).status).toBe(408);
     first.socket.destroy();
-    await pollUntil('none to be held', async () => (await gauge('router_result_bytes')) === 0);
+    await pollUntil('all result bytes to be released', async () => (await gauge('router_result_bytes')) === 0);
     expect(await gauge('router_results_waiting')).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
-// Tests of backups: the engine's database is dumped while the engine works, lost, and restored with executions,
-// definitions and running tasks. Opt-in, because it needs PostgreSQL.
+// Tests of backups: the database of a running engine is dumped, and the dump restores executions, definitions and
+// running tasks in an empty database. Opt-in, because these tests need PostgreSQL.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -67,7 +67,10 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
     await Promise.all(stack.workers.splice(0).map((program) => program.stop()));
     const { headers: accepted } = await demo('/movies/Casablanca', { headers: { prefer: 'respond-async' } });
     const waiting = String(accepted['location']);
-    await pollUntil('one to run', async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 1);
+    await pollUntil(
+      'an execution to run',
+      async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 1,
+    );
     const executions = await count();
 
     const started = performance.now();
@@ -88,10 +91,10 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
     const plan = await runCli(['plan', '--engine', url]);
     expect([plan.exitCode, plan.stdout]).toEqual([0, expect.any(String)]);
     // The execution continues: a worker takes its task from the restored queue.
-    await pollUntil('its execution', async () => (await demo(waiting)).json()['state'] === 'running');
+    await pollUntil('the restored execution', async () => (await demo(waiting)).json()['state'] === 'running');
     await stack.addWorkers();
     await pollUntil(
-      'nothing to run any more',
+      'no execution to be running',
       async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0,
       { everyMs: 250 },
     );

@@ -112,7 +112,7 @@ describe('plan and apply', () => {
     expect((await on.run('plan')).exitCode).toBe(0);
   });
 
-  it('a changed registered version: refused whole (exit 2) without --force, applied with it', async () => {
+  it('a changed registered version: without --force, nothing is applied (exit 2); with it, everything is', async () => {
     await on.prepare();
     files.set(movies.file, ['description'], 'Another.');
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
@@ -186,7 +186,7 @@ describe('running executions', () => {
   });
 });
 
-describe('what the engine has and the files have not', () => {
+describe('definitions that only the engine has', () => {
   it('without --prune: named, left alone, no change (exit 0)', async () => {
     const second = writeSecondVersion();
     await on.prepare();
@@ -234,7 +234,7 @@ describe('what the engine has and the files have not', () => {
     expect(await on.registered()).toEqual(everything);
   });
 
-  it('reports a version that a route starts and neither side has, exit 1, but none that one side has', async () => {
+  it('a version that a route starts: reported, exit 1, only if neither files nor engine have it', async () => {
     await on.prepare();
     const versions = `name: ${movies.workflow}, versions: { 1: 90, 2: 10 }`;
     files.replace('gateway.config.yml', 'name: moviesWF, version: 1', versions);
@@ -326,7 +326,7 @@ describe('the confirmation', () => {
     const { exitCode, stdout, stderr } = await on.run('apply', '--no-diff');
     expect(exitCode).toBe(1);
     expect(stdout).toContain('9 to add');
-    expect(stderr).toContain('there is no terminal to ask on; give --yes');
+    expect(stderr).toContain('confirmation needs a terminal; use --yes');
     expect(await on.registered()).toEqual([]);
   });
 
@@ -436,7 +436,7 @@ describe('interruptions and concurrent changes', () => {
     expect(await on.registered()).toHaveLength(2);
   });
 
-  it('the engine goes away in the middle: says what was done, exit 1; a second apply does the rest', async () => {
+  it('the engine becomes unreachable: says what was done, exit 1; a second apply does the rest', async () => {
     const held = gate.hold(nthWrite(3), 'before');
     const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
@@ -484,7 +484,7 @@ describe('interruptions and concurrent changes', () => {
     expect(calls().filter(isWrite)).toEqual(['PUT /api/metadata/taskdefs']);
   });
 
-  it('--plan with the number that was shown: applied; with another: nothing is written, exit 2', async () => {
+  it('--plan with the digest that was shown: applied; with another: nothing is written, exit 2', async () => {
     const { plan } = (await on.run('plan', '--json')).json<PlanJson>();
     const other = await on.run('apply', '--yes', '--plan', '000000000000');
     expect(other.exitCode).toBe(2);
@@ -496,7 +496,7 @@ describe('interruptions and concurrent changes', () => {
     expect((await on.run('apply', '--yes', '--plan', plan)).exitCode).toBe(0);
   });
 
-  it('three applies of the same at once: all succeed, and the engine matches the files', async () => {
+  it('three concurrent applies of the same files: all succeed, and the engine matches the files', async () => {
     const results = await Promise.all([1, 2, 3].map(() => on.run('apply', '--yes', '--no-diff')));
     expect(results.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
       results.map(() => ({ exitCode: 0, stderr: '' })),
@@ -587,7 +587,7 @@ describe('dump', () => {
     expect(planned).toMatchObject({ exitCode: 0, stdout, stderr: '' });
   });
 
-  it('files that say the same in another way: left as they are', async () => {
+  it('files with equivalent definitions, written differently: left as they are', async () => {
     await on.prepare();
     const before = readFileSync(join(files.dir, movies.file), 'utf8');
     const { exitCode, stdout } = await on.run('dump');
@@ -596,7 +596,7 @@ describe('dump', () => {
     expect(readFileSync(join(files.dir, movies.file), 'utf8')).toBe(before);
   });
 
-  it('files that say something else: shown and kept (exit 2); with --force overwritten', async () => {
+  it('files with different definitions: shown and kept (exit 2); with --force overwritten', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     files.remove(movies.file);
@@ -656,7 +656,7 @@ describe('dump', () => {
 });
 
 describe.each(['plan', 'apply'])('%s: bad files', (command) => {
-  it('a broken definition file: its place and what is wrong, nothing is asked of the engine, exit 1', async () => {
+  it('a broken definition file: the position and the error are shown, nothing is registered, exit 1', async () => {
     files.write(movies.file, '{');
     const { exitCode, stdout, stderr } = await on.run(command, '--no-diff');
     expect(exitCode).toBe(1);

@@ -52,7 +52,7 @@ const list = async (...options: string[]) =>
   (await cli(['executions', 'list', '--json', ...options])).json<{ executions: Listed[] }>().executions;
 const show = async (id: string) => (await cli(['executions', 'show', id, '--json'])).json<Shown>();
 
-/** A PATCH in a separate domain, which only the test polls. */
+/** Starts a PATCH in a separate domain, which only the test polls; returns the execution id. */
 async function startPatch(domain: string, person = '0319375'): Promise<string> {
   const inbound = {
     httpMethod: 'PATCH',
@@ -97,12 +97,12 @@ describe('executions list', () => {
     expect(stdout).not.toMatch(/Metropolis|Nobody-knows-it|\u001b/);
   });
 
-  it('a client that wrote the name of another into its path: not listed as the other', async () => {
+  it('a client that writes the id of another client into its path: not listed as that client', async () => {
     await demo('/movies/x,%20clientId=somebody-else');
     expect(await list('--client', 'somebody-else')).toEqual([]);
   });
 
-  it('a failed execution: by its state; an unknown route or state: exit 1 with the known ones', async () => {
+  it('a failed execution: found by its state; an unknown route or state: exit 1 with the known ones', async () => {
     const failed = idOf((await demo('/adaptor/777/x')).headers);
     expect((await list('--route', 'adaptor', '--state', 'failed')).map(({ executionId }) => executionId)).toContain(
       failed,
@@ -161,7 +161,7 @@ describe('executions show', () => {
     expect(open.stdout).toContain('"cccid":"SHOWN01"');
   });
 
-  it('a failed one: which task, and the reason', async () => {
+  it('a failed execution: which task failed, and why', async () => {
     const { state, reason, timeline } = await show(idOf((await demo('/adaptor/778/x')).headers));
     expect({ state, reason, failed: timeline.failed }).toEqual({
       state: 'FAILED',
@@ -184,7 +184,7 @@ describe('executions show', () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     expect((await show(id)).timeline.waitsFor).toMatch(
-      new RegExp(`^a worker that takes college-adaptor_intake in domain ${domain}, for \\d+ s$`),
+      new RegExp(`^a worker to take college-adaptor_intake in domain ${domain}, for \\d+ s$`),
     );
     await take(domain);
     const { timeline } = await show(id);
@@ -239,7 +239,7 @@ describe('executions retry, terminate and cancel', () => {
     expect([again.exitCode, again.stderr]).toEqual([1, `${taken}: it has already ended: TERMINATED\n`]);
   });
 
-  it('retry of a failed PATCH: warns that it is sent again, then it continues and completes', async () => {
+  it('retry of a failed PATCH: warns that the PATCH is sent again; the execution continues and completes', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     await report(await take(domain), id, { status: 'FAILED', reasonForIncompletion: 'back-end-timeout: no response' });
@@ -273,7 +273,7 @@ describe('executions retry, terminate and cancel', () => {
 });
 
 describe('workers', () => {
-  it('a worker that polls: domain and name; a domain where a task waits and no worker polls: exit 2', async () => {
+  it('a worker that polls: its domain and name; a domain where a task waits without a worker: exit 2', async () => {
     expect((await cli(['workers', '--domain', '002'])).exitCode).toBe(0);
     const domain = newDomain();
     const id = await startPatch(domain);

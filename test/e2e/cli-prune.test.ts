@@ -91,7 +91,7 @@ const prunes = (kind: EngineKind) => {
   }
   const processedEvents = async () =>
     (await database.readEvents({ limit: 1_000 })).filter(({ state }) => state !== 'IN_PROGRESS').length;
-  /** Waits until the handlers have processed events: the executions that an event starts have been started. */
+  /** Waits until the handlers have processed this many events, and so have started the executions for them. */
   const untilProcessed = (least: number) =>
     pollUntil('the handlers to have processed the events', async () => (await processedEvents()) >= least, {
       everyMs: 250,
@@ -103,7 +103,7 @@ const prunes = (kind: EngineKind) => {
   };
   const untilIdle = async () => {
     await pollUntil(
-      'nothing to run any more',
+      'no execution to be running',
       async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 0,
       { everyMs: 250 },
     );
@@ -140,7 +140,7 @@ const prunes = (kind: EngineKind) => {
     expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('the reconciler looks back that far')]);
   });
 
-  it('a dry run, no terminal, or no yes to the question: shows what would be deleted, deletes nothing', async () => {
+  it('a dry run, no terminal, or "n" at the prompt: shows what would be deleted, deletes nothing', async () => {
     await untilIdle();
     // SQLite stores the time of events in whole seconds.
     await pollUntil(
@@ -155,14 +155,14 @@ const prunes = (kind: EngineKind) => {
       expect(json<Report>()).toMatchObject({ dryRun: true, rules: [{ executions: before }], events: 3 });
     }
     const unasked = await prune('--older-than', '0.01s');
-    expect(unasked).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('there is no terminal to ask on') });
+    expect(unasked).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('confirmation needs a terminal') });
     const refused = await pruneOnTerminal('n', '--older-than', '0.01s');
     expect(refused).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^executions +which/) });
     expect(refused.stderr).toMatch(/^Delete \d+ executions and event records in \S+\? \[y\/N\] /);
     expect(await count()).toBe(before);
   });
 
-  it('by state and by route: the others stay', async () => {
+  it('by state and by route: other executions stay', async () => {
     await movies(10);
     await demo('/adaptor/777/x');
     await untilIdle();
@@ -200,7 +200,7 @@ const prunes = (kind: EngineKind) => {
   it('an outdated index: running executions stay, and rows without an execution are removed', async () => {
     const start = async () => engineApi(engine.url).send('POST', '/workflow', unpolled);
     const [running, gone] = [(await start()).text, (await start()).text];
-    // The state that a kill of the engine leaves between writing an execution and writing its row.
+    // The state that remains when the engine is killed between writing an execution and writing its index row.
     await sql(
       `UPDATE workflow_index SET status = 'FAILED', end_time = start_time WHERE workflow_id IN ('${running}', '${gone}')`,
     );
@@ -217,7 +217,7 @@ const prunes = (kind: EngineKind) => {
     ).toBe(1);
   });
 
-  it('killed with SIGKILL in the middle: the next run deletes the rest, and only ended ones', async () => {
+  it('killed with SIGKILL in the middle: the next run deletes the rest, but no running execution', async () => {
     await movies(byDepth(60, 120));
     const events = await processedEvents();
     await patch('0318204');
@@ -228,7 +228,7 @@ const prunes = (kind: EngineKind) => {
     const waiting = await engineApi(engine.url).send('POST', '/workflow', unpolled);
     const before = await count();
     const child = spawnPrune(engine.url, databaseUrl);
-    await pollUntil('some to be deleted', async () => (await count()) < before - 3, { everyMs: 5 });
+    await pollUntil('some executions to be deleted', async () => (await count()) < before - 3, { everyMs: 5 });
     child.kill('SIGKILL');
     await once(child, 'exit');
     const left = await count();
@@ -251,7 +251,7 @@ const prunes = (kind: EngineKind) => {
     );
   });
 
-  it('the daily program: prunes by the configuration, and stops when it is told to', async () => {
+  it('the daily program: prunes as configured, and stops when it is told to', async () => {
     await movies(10);
     await untilIdle();
     const pruner = await startProgram('jobs/prune/main.ts', {

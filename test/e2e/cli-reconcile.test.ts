@@ -69,11 +69,11 @@ async function loseEvent(): Promise<string> {
 }
 
 it(
-  'a lost event: a dry run names it and changes nothing, --yes repairs it, then it is not missing any more',
+  'a lost event: a dry run names it and changes nothing, --yes repairs it, and a later run does not report it',
   { timeout: 150_000 },
   async () => {
     const lost = await loseEvent();
-    const found = await pollUntil('it to be due', async () => {
+    const found = await pollUntil('the lost event to be reported', async () => {
       const { exitCode, json } = await reconcile('--json');
       const report = json<Report>();
       return report.findings.some(({ executionId }) => executionId === lost) && { exitCode, report };
@@ -87,7 +87,7 @@ it(
 
     const text = await reconcile();
     expect(text.stdout).toMatch(new RegExp(`^${lost} +event_lost +start the missing follow-up executions +-$`, 'm'));
-    expect(text.stdout).toContain('nothing was changed: there is no terminal to ask on; give --yes');
+    expect(text.stdout).toContain('nothing was changed: confirmation needs a terminal; use --yes');
     expect((await reconcile('--dry-run')).stdout).toContain('nothing was changed (--dry-run)');
     expect(text.stdout).not.toMatch(/LOST001|0319375/);
 
@@ -109,7 +109,7 @@ it(
       action: 'started',
       started: [started?.workflowId],
     });
-    await pollUntil('MDM to have heard of it', async () => (await mdmOf(lost))[0]?.status === 'COMPLETED');
+    await pollUntil('mdmWF to complete', async () => (await mdmOf(lost))[0]?.status === 'COMPLETED');
 
     const again = (await reconcile('--yes', '--json')).json<Report>();
     expect(again.findings.filter(({ executionId }) => executionId === lost)).toEqual([]);
@@ -126,7 +126,7 @@ it('exits 0 when nothing is missing', async () => {
   expect([exitCode, stdout]).toMatchObject([0, expect.stringMatching(/: 0 executions found; /)]);
 });
 
-it('an engine that is away: exit 1; through the router a dry run works and --yes is refused', async () => {
+it('an unreachable engine: exit 1; through the router, a dry run works and --yes is refused', async () => {
   const away = await runCli(['reconcile', '--engine', 'http://127.0.0.1:1']);
   expect([away.exitCode, away.stderr]).toMatchObject([1, expect.stringContaining('does not respond')]);
   const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };

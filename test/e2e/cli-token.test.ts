@@ -62,7 +62,7 @@ describe('a token that is refused', () => {
     ],
     ['critical-extension', () => token({ header: { crit: ['x'], x: 1 } }), /requires an extension/],
     ['unknown-key', () => token({}, foreign), /has no key [\w-]+ for RS256/],
-    ['signature', () => token({}, { ...foreign, kid: key.kid }), /it was changed, or made by somebody else/],
+    ['signature', () => token({}, { ...foreign, kid: key.kid }), /the token was changed, or signed by somebody else/],
     ['claims', () => token({ claims: { exp: 'tomorrow' } }), /exp must be a number/],
     [
       'client',
@@ -115,7 +115,7 @@ describe('a token that is refused', () => {
     expect([exitCode, stdout]).toMatchObject([2, expect.stringMatching(/^token refused with 401: inactive: /m)]);
   });
 
-  it('an identity provider that is away: exit 1, and it says that it cannot tell', async () => {
+  it('an unreachable identity provider: exit 1, and says that the token cannot be checked', async () => {
     const away = { ...env, OAUTH_ISSUER: 'http://127.0.0.1:1' };
     const file = join(dir, 'token');
     writeFileSync(file, token());
@@ -145,7 +145,7 @@ describe('a valid token', () => {
       [403, /needs sisdata_W; the token has sisdata_R/],
     ],
     [
-      'of no operator',
+      'without an operator scope',
       'demo',
       ['--route', 'conductor', '--method', 'GET'],
       '/conductor/api/workflow/x',
@@ -158,7 +158,7 @@ describe('a valid token', () => {
       ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/002/x'],
       '/adaptor/002/x',
       'GET',
-      [403, /client\.demo\.misCodes does not list every MIS code/],
+      [403, /client\.demo\.misCodes forbids this path/],
     ],
     [
       'of another college further down',
@@ -166,7 +166,7 @@ describe('a valid token', () => {
       ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/001/mock/colleges/002/x'],
       '/adaptor/001/mock/colleges/002/x',
       'GET',
-      [403, /client\.demo\.misCodes does not list every MIS code/],
+      [403, /client\.demo\.misCodes forbids this path/],
     ],
     [
       'with a method that the route does not have',
@@ -182,10 +182,10 @@ describe('a valid token', () => {
       ['--route', 'conductor', '--method', 'GET', '--path', '/conductor/api/workflow/x'],
       '/conductor/api/workflow/x',
       'GET',
-      [403, /this call needs conductor_admin/],
+      [403, /this call needs the scope conductor_admin/],
     ],
     [
-      'at a call that does not pass',
+      'at a call that the router does not forward',
       'ops',
       ['--route', 'conductor', '--method', 'DELETE', '--path', '/conductor/api/workflow/x'],
       '/conductor/api/workflow/x',
@@ -216,7 +216,7 @@ describe('a valid token', () => {
     expect(stdout).toMatch(refused[1]);
   });
 
-  it('from the identity provider or from the router: shown without the token, and alone with --raw', async () => {
+  it('a token from the identity provider or the router: described, but printed only with --raw', async () => {
     for (const from of [[], ['--router', stack.url]]) {
       const shown = await runCli(['token', ...from, '--json'], env);
       expect(shown.exitCode).toBe(0);

@@ -92,7 +92,7 @@ describe('service-router status', () => {
   const status = (...options: string[]) =>
     runCli(['status', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
 
-  it('the product’s own definitions, registered as the configuration wants them: in step, as for plan', async () => {
+  it('the product’s own definitions, registered as configured: they match the files, as for plan', async () => {
     const [shown, planned] = await Promise.all(
       ['status', 'plan'].map((command) => runCli([command, '--engine', engineUrl])),
     );
@@ -138,7 +138,7 @@ describe('service-router status', () => {
     });
     expect((await status()).stdout).toMatch(new RegExp(`^${taskType} +d-1 +0 +\\d+ s ago +w-1$`, 'm'));
     await pollUntil('the poll to be older than a second', async () =>
-      (await status('--stale-after', '1')).stdout.includes('(gone)'),
+      (await status('--stale-after', '1')).stdout.includes('(inactive)'),
     );
   });
 });

@@ -40,7 +40,7 @@ describe('a response over 1 KiB', () => {
   it.each([
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
-  ] as const)('in %s: the bytes of the back end when decoded, with a length of its own', async (coding, decode) => {
+  ] as const)('in %s: decodes to the bytes of the back end, with its own Content-Length', async (coding, decode) => {
     const answer = await demo('/adaptor/001/large', asking(coding));
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({ 'content-encoding': coding, vary: 'Accept-Encoding' });
@@ -79,7 +79,7 @@ describe('a response over 1 KiB', () => {
   });
 });
 
-describe('a response that is sent once more', () => {
+describe('a response that is sent again', () => {
   it('at /executions/{id}/response, and for its Idempotency-Key: encoded as each request accepts', async () => {
     const put = { method: 'PUT', headers: { 'idempotency-key': randomUUID() } };
     const first = await demo('/adaptor/001/large', put);

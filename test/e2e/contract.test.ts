@@ -60,7 +60,7 @@ const clientOf: Readonly<Record<string, string>> = {
   conductor_admin: 'ops',
 };
 
-/** Returns the request of a step: it adds secrets, and replaces examples that the engine must not receive. */
+/** Returns the request of a step, with credentials; the body is the document's example, or text that is not JSON. */
 function requestOf({ method, path, operation }: Step): CallOptions {
   const [requirement = {}] = operation.security ?? [];
   const [scheme, scopes = []] = Object.entries(requirement)[0] ?? [];

@@ -86,7 +86,7 @@ describe('workers', () => {
     expect((await worker(api(path), method === 'PUT' ? json([], 'PUT') : {})).status).toBe(403);
   });
 
-  it('API clients have no scope for any of it → 403', async () => {
+  it('API clients may not poll → 403', async () => {
     expect((await demo(api(`/tasks/poll/batch/${taskType}`))).status).toBe(403);
   });
 
@@ -146,7 +146,7 @@ describe('workers', () => {
     expect((await call(`${engineUrl}/api/workflow/${id}`)).text).toContain('"n":12345678901234567890');
   });
 
-  it('a poll without a task is held as long as it asks, and returns no task', async () => {
+  it('a poll that finds no task is held for its timeout, and returns no task', async () => {
     const startedAt = performance.now();
     const answer = await worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=400`));
     expect(answer.json()).toEqual([]);
@@ -159,7 +159,7 @@ describe('workers', () => {
     const gone = worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=5000`), { signal: leave.signal }).catch(
       () => undefined,
     );
-    await pollUntil('the polls to be held', async () => /router_held_polls [1-9]/.test(await metrics()));
+    await pollUntil('the poll to be held', async () => /router_held_polls [1-9]/.test(await metrics()));
     leave.abort();
     await gone;
     const id = await startElsewhere({});

@@ -94,7 +94,7 @@ describe('the event of a PATCH', () => {
     expect(await correlated('mdmWF', executionId)).toHaveLength(1);
   });
 
-  it('PATCH with status 300, 404, 409 or 500, or without a response, GET, and version 1: start nothing', async () => {
+  it('PATCH with status 300, 404, 409, 500 or none, GET, PUT, and version 1: start nothing', async () => {
     const quiet = [
       await route('PATCH', 300),
       await route('PATCH', 404),
@@ -136,7 +136,7 @@ describe('the events of mdmWF', () => {
     expect(await engine.getStatus(mdm.workflowId)).toMatchObject({ status: 'COMPLETED' });
     const queues = await get<Record<string, number>>('/api/tasks/queue/all');
     expect(queues[`mdmWF:mdm_share_${unknown}`]).toBe(1);
-    const [execution] = await pollUntil('mdm-shareWF', async () => {
+    const [execution] = await pollUntil('mdm-shareWF to start', async () => {
       const found = await correlated('mdm-shareWF', executionId);
       return found.length > 0 && found;
     });

@@ -145,7 +145,7 @@ describe('the list', () => {
   it('shows hanging executions, the oldest first, with what they wait for', async () => {
     const { text } = await get('/executions?state=running&workflow=moviesWF');
     expect(rowsOf(text)).toContain(hanging);
-    expect(text).toMatch(/waits for a worker that takes movies_intake in domain nobody, for \d+ s/);
+    expect(text).toMatch(/waits for a worker to take movies_intake in domain nobody, for \d+ s/);
   });
 
   it('returns 400 with reasons for a filter that the engine could not process', async () => {
@@ -171,7 +171,7 @@ describe('the list', () => {
 });
 
 describe('an execution', () => {
-  it('shows timeline, diagram and a link to the engine’s UI, and no value of a person', async () => {
+  it('shows timeline, diagram and a link to the engine’s UI, and no personal value', async () => {
     const { status, text, headers } = await get(`/executions/${executionOf(patched)}`);
     expect(status).toBe(200);
     expect(headers['content-security-policy']).toContain("script-src 'self'");
@@ -182,7 +182,7 @@ describe('an execution', () => {
     expect(text).toMatch(/‹text, length \d+›/);
   });
 
-  it('no page holds a value of a person, whatever the request was', async () => {
+  it('no page contains a personal value, whatever the request was', async () => {
     const share = rowsOf((await get('/executions?workflow=mdm-shareWF')).text)[0];
     const ids = [executionOf(patched), executionOf(failed), String(share), hanging, drawn];
     const pages = ['/executions', '/executions?route=movies', ...ids.map((id) => `/executions/${id}`)];
@@ -277,7 +277,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     ['dark', 360],
     ['light', 1280],
     ['dark', 1280],
-  ] as const)('%s, %i pixels wide: nothing sticks out, and every text can be read', async (colorScheme, width) => {
+  ] as const)('%s, %i pixels wide: nothing overflows, and every text is legible', async (colorScheme, width) => {
     const ids = { round: executionOf(patched), failed: executionOf(failed), drawn };
     const paths = Object.entries(ids).map(([name, id]) => [name, `/executions/${id}`] as const);
     for (const [name, path] of [['list', '/executions'], ['running', '/executions?state=running'], ...paths] as const) {
@@ -298,7 +298,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await close();
   });
 
-  it('follows a running execution to its end, keeps the focus, and asks nothing while it is hidden', async () => {
+  it('follows a running execution to its end, keeps the focus, and sends no request while hidden', async () => {
     const { text: id } = await postToEngine('/api/workflow', {
       ...{ name: 'moviesWF', version: 1, input: {}, taskToDomain: { movies_intake: 'nobody' } },
     });
@@ -310,7 +310,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
       page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${value}, configurable: true })`);
     const hasFocus = () => page.evaluate('document.activeElement.matches(".links a")');
     await page.locator('.links a').first().focus();
-    await pollUntil('two renewals', async () => {
+    await pollUntil('two refreshes', async () => {
       await page.clock.runFor(3_000);
       return asked() >= 2;
     });

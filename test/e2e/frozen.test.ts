@@ -41,7 +41,7 @@ beforeAll(async () => {
     colocatedDomain: null,
   });
   demo = await callerFor(stack.url);
-  await pollUntil('workers', async () => (await demo('/adaptor/001/mock/echo')).status === 200);
+  await pollUntil('the workers to serve', async () => (await demo('/adaptor/001/mock/echo')).status === 200);
 });
 afterAll(async () => {
   await stack?.stop();
@@ -81,7 +81,7 @@ const ended = (id: string) => async (): Promise<WholeExecution | undefined> => {
 };
 
 describe('a process that is stopped and continued', () => {
-  it('a worker, past the response timeout of a write that it was handed: the back end does not get it', async () => {
+  it('a worker, past the response timeout of its write: the back end does not get the write', async () => {
     const path = newPath();
     await pollUntil('an open poll', async () => (await readCount(stack.operationsUrl, 'router_held_polls')) > 0);
     const answer = await whileStopped(stack.workers[0], async () => {
@@ -99,7 +99,7 @@ describe('a process that is stopped and continued', () => {
     expect((await executions.readWhole(answer.executionId))?.status).toBe('TIMED_OUT');
   });
 
-  it('a router, past the deadline of the client of a write: nothing is started for it', async () => {
+  it('a router, after the client of a write has left: the back end does not get the write', async () => {
     const token = await tokenOf(stack.url);
     const path = newPath();
     const headers = { ...write.headers, authorization: `bearer ${token}` };
@@ -112,7 +112,7 @@ describe('a process that is stopped and continued', () => {
   });
 });
 
-it('a second execution of an Idempotency-Key, started late by any router: it is not carried out', async () => {
+it('a late second execution for an Idempotency-Key: terminated, and the back end gets no second write', async () => {
   const path = newPath();
   const keyed = { ...write, headers: { ...write.headers, 'idempotency-key': randomUUID() } };
   const first = await demo(path, keyed);
@@ -121,7 +121,7 @@ it('a second execution of an Idempotency-Key, started late by any router: it is 
   )) as WholeExecution;
   const start = { name: workflowName, version: workflowVersion, correlationId: String(correlationId), input };
   const late = await executions.start({ ...start, ...(taskToDomain && { taskToDomain: { ...taskToDomain } }) });
-  const { status, reasonForIncompletion } = (await pollUntil('its end', ended(late))) as WholeExecution;
+  const { status, reasonForIncompletion } = (await pollUntil('the execution to end', ended(late))) as WholeExecution;
   expect([status, reasonForIncompletion]).toEqual(['TERMINATED', superseded]);
   expect(countReceived(path)).toBe(1);
   const replay = await demo(path, keyed);

@@ -50,7 +50,7 @@ beforeAll(async () => {
     colocatedDomain: null,
   });
   demo = await callerFor(stack.url);
-  await pollUntil('workers', async () => (await demo('/adaptor/001/mock/echo')).status === 200);
+  await pollUntil('the workers to serve', async () => (await demo('/adaptor/001/mock/echo')).status === 200);
 });
 afterAll(async () => {
   await stack?.stop();
@@ -120,7 +120,7 @@ describe.skipIf(engineOfRun().stateDir === '')('an execution that a killed engin
 
 describe('the same key and the same request', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-    '%s: the first response again; the back end saw it once',
+    '%s: the first response again; the back end received the request once',
     async (method) => {
       const path = echo();
       const options = keyed(randomUUID(), { method });
@@ -136,14 +136,14 @@ describe('the same key and the same request', () => {
     },
   );
 
-  it('in quotation marks it is the same key; other headers do not matter', async () => {
+  it('a key in quotation marks is the same key; other headers do not matter', async () => {
     const [path, key] = [echo(), randomUUID()];
     await demo(path, keyed(key));
     expect(replayed(await demo(path, keyed(`"${key}"`, { headers: { 'user-agent': 'other' } })))).toBe('true');
     expect(received(path)).toHaveLength(1);
   });
 
-  it('a problem is replayed as well, to the byte', async () => {
+  it('a problem is replayed as well, byte for byte', async () => {
     const path = `/adaptor/001/mock/faults/cut/1?x=/${randomUUID()}`;
     const key = randomUUID();
     const first = await demo(path, keyed(key));
@@ -158,7 +158,7 @@ describe('the same key and the same request', () => {
     const path = `/adaptor/001/mock/faults/slow/5000?x=/${randomUUID()}`;
     const options = keyed(randomUUID());
     const first = demo(path, options);
-    await pollUntil('the back end to have it', () => received(path).length === 1);
+    await pollUntil('the back end to have the request', () => received(path).length === 1);
     const second = await demo(path, options);
     expect([second.status, typeOf(second), second.headers['retry-after']]).toEqual([
       409,
@@ -189,10 +189,10 @@ describe('the same key and the same request', () => {
     const options = keyed(randomUUID());
     const leave = new AbortController();
     const gone = demo(path, { ...options, signal: leave.signal }).catch(() => 'gone');
-    await pollUntil('the back end to have it', () => received(path).length === 1);
+    await pollUntil('the back end to have the request', () => received(path).length === 1);
     leave.abort();
     expect(await gone).toBe('gone');
-    const again = await pollUntil('its response', async () => {
+    const again = await pollUntil('the response', async () => {
       const answer = await demo(path, options);
       return answer.status !== 409 && answer;
     });
@@ -216,7 +216,7 @@ describe('the same key and the same request', () => {
     const executionId = String(first.headers['x-execution-id']);
     const log = async () =>
       (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${executionId}`)).json<unknown[]>();
-    await pollUntil('MDM', async () => (await log()).length > 0);
+    await pollUntil('MDM to be notified', async () => (await log()).length > 0);
     expect((await demo(`/adaptor/001/mock/idempotency-keys/${executionId}`)).json()).toMatchObject({
       received: 1,
       applied: 1,
@@ -298,7 +298,7 @@ describe('a malformed key', () => {
 });
 
 describe('what is kept', () => {
-  it('the engine stores a digest of the key and the encrypted payload, neither of them in plain text', async () => {
+  it('the engine stores a digest of the key and the encrypted payload; no log has either in plain text', async () => {
     const [key, secret] = [`very-secret-${randomUUID()}`, `payload-${randomUUID()}`];
     const answer = await demo(echo('kept'), keyed(key, { body: secret }));
     const execution = await call(
@@ -311,7 +311,7 @@ describe('what is kept', () => {
     }
   });
 
-  it('is forgotten with its execution: the same key starts another one', async () => {
+  it('a key is forgotten with its execution: the same key starts another one', async () => {
     const [path, key] = [echo(), randomUUID()];
     const first = await demo(path, keyed(key));
     const id = String(first.headers['x-execution-id']);
@@ -326,7 +326,7 @@ describe('what is kept', () => {
     expect(replayed(await demo(path, keyed(key)))).toBe('true');
   });
 
-  it('outlives the router; after a rotation of payload keys, the old one is needed to compare', async () => {
+  it('a key outlives the router; after a rotation of payload keys, comparing needs the old payload key', async () => {
     const [path, key] = [echo(), randomUUID()];
     const first = await demo(path, keyed(key));
     await stack.router.kill();
@@ -368,7 +368,7 @@ describe('when the engine breaks', () => {
       const first = await demo(path, keyed(key));
       engine.mood = 'pass';
       expect([first.status, typeOf(first)]).toEqual([504, 'outcome-unknown']);
-      const answer = await pollUntil('its response', async () => {
+      const answer = await pollUntil('the response', async () => {
         const again = await demo(path, keyed(key));
         return again.status !== 409 && again;
       });
@@ -412,7 +412,7 @@ const pairCount = byDepth(12, 500);
 
 /**
  * Sends pairs of the same request with the same key, all pairs at once; every key starts one execution. On a busy
- * machine, some requests are refused or get a response that the outcome is unknown; these are repeated.
+ * machine, some requests are refused or get `outcome-unknown`; these are repeated.
  */
 async function race(callers: [Caller, Caller]): Promise<Record<string, number>> {
   const outcomes: Record<string, number> = {};
@@ -466,7 +466,7 @@ describe('pairs at the same instant start one execution each', () => {
       demo = await callerFor(stack.url);
       atSecond = await callerFor(String(second.ready['url']));
       const ready = async (caller: Caller) => (await caller(echo(), keyed(randomUUID()))).status === 200;
-      await pollUntil('both routers', async () => (await ready(demo)) && (await ready(atSecond)));
+      await pollUntil('both routers to serve', async () => (await ready(demo)) && (await ready(atSecond)));
     });
     afterAll(async () => {
       await second?.stop();
@@ -506,7 +506,7 @@ describe('pairs at the same instant start one execution each', () => {
         expect(received(path)).toEqual([]);
         expect((await demo(echo(), { method: 'PUT' })).status).toBe(200);
         await redis.repair();
-        const answer = await pollUntil('Redis', async () => {
+        const answer = await pollUntil('Redis to be available again', async () => {
           const again = await demo(path, keyed(key));
           return again.status === 200 && again;
         });

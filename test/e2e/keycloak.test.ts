@@ -172,7 +172,10 @@ describe('Keycloak as identity provider', requires('full'), () => {
       const after = await tokenFor('reader');
       expect(partsOf(after)[0]['kid']).not.toBe(partsOf(before)[0]['kid']);
       // An unknown key makes the router fetch the key set, but not within seconds of the previous unknown key.
-      await pollUntil('the new key', async () => (await get('/movies/Metropolis', after)).status === 200);
+      await pollUntil(
+        'the new key to be accepted',
+        async () => (await get('/movies/Metropolis', after)).status === 200,
+      );
       expect((await get('/movies/Metropolis', before)).status).toBe(200);
     });
 

@@ -140,7 +140,7 @@ describe('an update that MDM publishes', requires('full', 'rabbitmq'), () => {
     await mdm.publish(update);
     await untilShared(update);
     await mdm.publish(update);
-    await pollUntil('both shares', async () => {
+    await pollUntil('both shares to complete', async () => {
       const shares = await executionsOf('mdm-shareWF', update.updateId);
       return shares.length === 2 && shares.every(({ status }) => status === 'COMPLETED');
     });
@@ -218,12 +218,12 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     await untilEmpty('mdm.updates');
   });
 
-  it('the broker is killed and away for a moment: the router resumes by itself, and says so', async () => {
+  it('the broker is killed and restarted: readiness reports the outage, and the router resumes by itself', async () => {
     const updates = many(30);
     const published = publishAll(updates);
     await broker.kill();
     const notices = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
-    await pollUntil('a notice', async () => (await notices()).includes('mdm-updates'));
+    await pollUntil('a notice of the outage', async () => (await notices()).includes('mdm-updates'));
     await broker.start();
     await published;
     await untilAllShared(updates, 60_000);

@@ -10,8 +10,6 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-// The engine may take a minute to subscribe to the queue of a new handler.
-
 const textsOn = (kind: EngineKind) => {
   let own: FaultEngine | undefined;
   let engineUrl: string;
@@ -42,6 +40,7 @@ const textsOn = (kind: EngineKind) => {
     >();
     return found.find(({ status }) => status === 'COMPLETED');
   };
+  // The engine may take a minute to subscribe to the queue of a new handler.
   const untilCompleted = (name: string, source: string) =>
     pollUntil(`${name} to complete for ${source}`, () => completed(name, source));
 

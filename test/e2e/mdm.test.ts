@@ -168,7 +168,7 @@ describe('requests that notify MDM and requests that do not', () => {
   });
 });
 
-describe('MDM away', () => {
+describe('MDM unavailable', () => {
   const setAvailable = (available: boolean) =>
     call(`${stack.backEndsUrl}/mdm/availability`, {
       method: 'PUT',

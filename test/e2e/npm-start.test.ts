@@ -31,7 +31,7 @@ describe('with an engine of its own', () => {
     return answer.json<{ access_token: string }>().access_token;
   }
 
-  /** Sends a request as clients do that predate this router: `bearer` in lower case, and a content type even for GET. */
+  /** Sends a request as clients that predate this router do: `bearer` in lower case, and a content type even for GET. */
   async function ask(path: string, { body, client = 'demo' }: { body?: object; client?: string } = {}) {
     return call(`${stack.url}${path}`, {
       method: body === undefined ? 'GET' : 'PATCH',
@@ -176,7 +176,7 @@ describe('with an identity provider that is already running', () => {
     rmSync(providerDir, { recursive: true, force: true });
   });
 
-  it('with oauth.issuer set: with oauth.issuer: starts no identity provider, prints no development clients, and accepts the tokens of the issuer', async () => {
+  it('with oauth.issuer set: starts no identity provider, prints no development clients, and accepts the tokens of the issuer', async () => {
     expect(readdirSync(stack.stateDir)).not.toContain('identity-provider');
     expect(readdirSync(join(stack.stateDir, 'logs'))).not.toContain('identity-provider.log');
     const printed = String(stack.written().get('the launcher'));

@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 
 describe('the engine', () => {
-  it('away: 503 with Retry-After without waiting for a timeout, nothing started; 401 and 404 are unaffected; service returns by itself', async () => {
+  it('unreachable: 503 with Retry-After without waiting for a timeout, nothing started; 401 and 404 are unaffected; service returns by itself', async () => {
     await engine.cut();
     const startedAt = performance.now();
     const answer = await demo(film);
@@ -114,7 +114,7 @@ describe('the router', () => {
     demo = await callerFor(stack.url);
   });
 
-  it('started while the engine is away: it runs, says why it is not ready, and becomes ready', async () => {
+  it('started while the engine is unreachable: responds with 503; ready once the engine is back', async () => {
     await stack.router.stop();
     await engine.cut();
     await stack.restartRouter();
@@ -146,7 +146,7 @@ describe('workers', () => {
 });
 
 describe('the identity provider', () => {
-  it('away: tokens issued earlier still work, the token path responds with 503', async () => {
+  it('unavailable: tokens issued earlier still work; the token path responds with 503', async () => {
     const { port } = new URL(stack.issuer);
     await stack.identityProvider.stop();
     expect((await demo(film)).status).toBe(200);

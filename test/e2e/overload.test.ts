@@ -92,13 +92,13 @@ describe('a back end that holds its requests', () => {
     const inFlight = Array.from({ length: 4 }, () => demo('/adaptor/777/x'));
     await pollUntil('four to be with the back end', () => held.length === 4);
     const queued = Array.from({ length: 2 }, () => demo('/adaptor/777/x'));
-    await pollUntil('two to wait', async () => (await metric('router_admission_queued')) === 2);
+    await pollUntil('two requests to wait', async () => (await metric('router_admission_queued')) === 2);
 
     // These are rejected at once although no request in flight makes progress, and although the body is not read.
     for (const options of [{}, { method: 'PATCH', body: 'x'.repeat(100_000) }])
       expectRefusal(await demo('/adaptor/777/x', options), 'overloaded');
-    // These are rejected before the pipeline runs. A client that would be rejected for another reason still gets that
-    // response.
+    // These are rejected before the pipeline runs. A client that would be rejected for another reason still gets the
+    // response for that reason.
     expect((await call(`${stack.url}/adaptor/777/x`)).status).toBe(401);
     const reader = await callerFor(stack.url, 'reader');
     for (const options of [{}, { method: 'PATCH', body: 'x' }])
@@ -114,7 +114,7 @@ describe('a back end that holds its requests', () => {
     expect((await ops('/conductor/api/metadata/workflow/moviesWF?version=1')).status).toBe(200);
 
     letGo();
-    await pollUntil('the queued ones to reach the back end', () => held.length === 2);
+    await pollUntil('the queued requests to reach the back end', () => held.length === 2);
     letGo();
     const answers = await Promise.all([...inFlight, ...queued]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
@@ -126,10 +126,10 @@ describe('a back end that holds its requests', () => {
     await pollUntil('four to be with the back end', () => held.length === 4);
     const leaving = new AbortController();
     const gone = demo('/adaptor/777/x', { signal: leaving.signal }).catch(() => 'gone');
-    await pollUntil('it to wait', async () => (await metric('router_admission_queued')) === 1);
+    await pollUntil('the request to wait', async () => (await metric('router_admission_queued')) === 1);
     leaving.abort();
     expect(await gone).toBe('gone');
-    await pollUntil('its place to be free', async () => (await metric('router_admission_queued')) === 0);
+    await pollUntil('the queue to be empty', async () => (await metric('router_admission_queued')) === 0);
     letGo();
     expect((await Promise.all(inFlight)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
@@ -177,7 +177,7 @@ describe('clients that leave while their execution is being started', () => {
     const { waiting } = await taken();
     expect(waiting[0]! + waiting[1]!).toBe(4);
     engine.thaw();
-    await pollUntil('all places to be free', async () => {
+    await pollUntil('all permits to be released', async () => {
       const { waiting, withWorker } = await taken();
       return [...waiting, ...withWorker].every((count) => count === 0);
     });
@@ -214,7 +214,7 @@ describe('a back end that cannot be reached', () => {
   });
 });
 
-describe('an engine that is away', () => {
+describe('an unreachable engine', () => {
   const film = '/movies/seven%20samurai';
 
   it('its breaker opens: not ready, requests are refused; it closes by itself when the engine is back', async () => {

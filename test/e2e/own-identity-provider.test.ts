@@ -36,7 +36,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
     ...changed,
   });
 
-  describe('and what the realm needs', () => {
+  describe('and the settings that the realm needs', () => {
     let stack: LaunchedStack;
     beforeAll(async () => {
       stack = await launchStack(settings());
@@ -55,7 +55,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
     const get = async (path: string, bearer: string) =>
       call(`${stack.url}${path}`, { headers: { authorization: `Bearer ${bearer}` } });
 
-    it('GET with a token of Keycloak → 200, by workers that poll with a token of theirs', async () => {
+    it('GET with a token of Keycloak → 200, served by workers that poll with their own token', async () => {
       const response = await get('/movies/Metropolis', await token(`${realm.issuer}/protocol/openid-connect/token`));
       expect(response.status).toBe(200);
       expect(response.json()).toMatchObject({ title: 'Metropolis' });
@@ -105,16 +105,16 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
       /its aud is "https:\/\/router\.college\.example", and oauth\.audience is urn:service-router/,
     ],
     [
-      'a workers’ client that the realm does not have',
+      'a worker client that the realm does not have',
       async () => ({ WORKERS_CLIENTID: 'worker' }),
       /issues no token to the client worker of the workers .*: invalid_client/,
     ],
     [
-      'a workers’ client without the scope',
+      'a worker client without the scope',
       async () => ({ WORKERS_CLIENTID: 'portal', WORKERS_CLIENTSECRET: realm.secrets.portal }),
       /lacks the scope conductor_worker; its scopes: sisdata_W/,
     ],
-  ])('%s → ends at once and says so', async (_title, changed, message) => {
+  ])('%s → ends at once and says why', async (_title, changed, message) => {
     const started = launchStack(settings(await changed()));
     await expect(started).rejects.toThrow(message);
     await expect(started).rejects.toThrow('it ended with 1');

@@ -48,8 +48,8 @@ function ownFiles(): Record<string, string> {
 }
 
 /**
- * Writes the files of the how-to: the first line of TypeScript names its file, the line above a JSON block names its
- * file.
+ * Writes the files of the how-to: the first line of a TypeScript block names its file, and so does the line above a
+ * JSON block.
  */
 function followTheHowTo(): void {
   const page = readPage('docs/how-to/make-a-gateway.md');

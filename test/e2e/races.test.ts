@@ -157,7 +157,7 @@ describe('a task that is dispatched directly', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('may have its own id in its result, before the one that counts', async () => {
+  it('may have its own id in its output, before the task id that counts', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     const { taskId, workflowInstanceId } = task!;
@@ -261,7 +261,7 @@ describe('a worker that disconnects', () => {
   it('before its poll returns: the next worker gets the task', async () => {
     const leave = new AbortController();
     const gone = poll({ signal: leave.signal }).catch(() => 'gone');
-    await pollUntil('the polls to be held', async () => (await metric('router_held_polls')) > 0);
+    await pollUntil('the poll to be held', async () => (await metric('router_held_polls')) > 0);
     const answer = reader('/movies/x');
     leave.abort();
     const first = await gone;
@@ -286,7 +286,7 @@ describe('a client that disconnects', () => {
     await poll({ timeoutMs: 1 });
     const leave = new AbortController();
     const gone = reader('/movies/x', { signal: leave.signal }).catch(() => 'gone');
-    await pollUntil('the wait', async () => (await metric('router_completion_waiters')) === 1);
+    await pollUntil('the wait to begin', async () => (await metric('router_completion_waiters')) === 1);
     leave.abort();
     expect(await gone).toBe('gone');
     await pollUntil('the wait to end', async () => (await metric('router_completion_waiters')) === 0);
@@ -434,7 +434,7 @@ describe('a router that is told to stop', () => {
     // Waits for readiness to change first: a request that arrives before the router handles the signal would also wait
     // for a worker.
     const ready = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
-    await pollUntil('the router to take the signal', async () => (await ready()).includes('shutting down'));
+    await pollUntil('the router to handle the signal', async () => (await ready()).includes('shutting down'));
     const isRefused = async () => (await reader('/movies/late')).text.includes('shutting-down');
     await pollUntil('the router to drain', isRefused);
     for (const _ of waiting) {

@@ -178,10 +178,12 @@ describe('an event that the engine drops', () => {
       input: { inbound },
     });
     expect(started.status).toBe(200);
-    await pollUntil('MDM to hear of it', async () => (await kindsOf(started.text)).includes('notification recorded'));
+    await pollUntil('MDM to hear of the PATCH', async () =>
+      (await kindsOf(started.text)).includes('notification recorded'),
+    );
     await untilReconciled();
     await untilCounted(before, 'event_stuck retried');
-    // The state is what counts: no termination is counted when the engine carries it out after the router's timeout.
+    // Checks the state, because the metric misses a termination that the engine carries out after the router's timeout.
     const { tasks, reasonForIncompletion } = await pollUntil('the retried execution to be terminated', async () => {
       const execution = await read(started.text);
       const events = execution.tasks.filter(({ taskType }) => taskType === 'EVENT');
@@ -233,7 +235,7 @@ it('notifies MDM of a PATCH that stayed paused because its router was killed whi
   });
   expect(reported.status).toBe(200);
   expect((await read(source)).status, 'the engine publishes no event for a paused execution').toBe('PAUSED');
-  await pollUntil('MDM to hear of it', async () => (await kindsOf(source)).includes('notification recorded'));
+  await pollUntil('MDM to hear of the PATCH', async () => (await kindsOf(source)).includes('notification recorded'));
   await untilReconciled();
   await untilCounted(before, 'event_stuck started');
   expect((await read(source)).status).toBe('TERMINATED');
@@ -254,7 +256,7 @@ it.each([
   });
   const end = (reason: string) => engine(`/workflow/${id}?${new URLSearchParams({ reason })}`, 'DELETE');
   await end('reconciler: its worker did not report in time');
-  await pollUntil('its next attempt', async () =>
+  await pollUntil('the next attempt of the task', async () =>
     (await read(id)).tasks.some((task) => task.referenceTaskName === taskType && task.status === 'SCHEDULED'),
   );
   await untilCounted(before, 'outcome_unknown retried');
@@ -332,7 +334,7 @@ describe('a PATCH with an unknown outcome', () => {
 });
 
 describe('executions without a fault', () => {
-  it('are left alone: no second MDM workflow, nothing counted, no value of a person in a log', async () => {
+  it('are left alone: no second MDM workflow, nothing counted, no personal value in a log', async () => {
     const first = await patch(person('0319375'), { cccid: 'LEAVE01' });
     const source = String(first.headers['x-execution-id']);
     await untilNotified(source, ['notification recorded']);

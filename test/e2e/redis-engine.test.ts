@@ -82,7 +82,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     expect(first.status).toBe(200);
     await stack.router.stop();
     await stack.restartRouter();
-    const second = await pollUntil('the router', async () => {
+    const second = await pollUntil('the replayed response', async () => {
       const response = await patch('0318204', cccid, key);
       return response.status === 200 && response;
     });
@@ -115,7 +115,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     await untilShared(source);
     const person = `${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`;
     // The share of an earlier PATCH of this person may arrive later, and is then corrected.
-    await pollUntil('the other college to have it', async () => (await call(person)).json()['cccid'] === cccid);
+    await pollUntil('the other college to have the cccid', async () => (await call(person)).json()['cccid'] === cccid);
   });
 
   it('starts the follow-ups of a PATCH whose event was lost', async () => {
@@ -170,12 +170,12 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     }
   });
 
-  it('keeps what was acknowledged when Redis and the engine are killed', async () => {
+  it('keeps what was acknowledged when Redis is killed', async () => {
     const key = { 'idempotency-key': randomUUID() };
     const cccid = newCccid();
     const first = await patch('0318204', cccid, key);
     // With `appendfsync everysec`, writes that are older than two seconds are on disk.
-    const { headers } = await pollUntil('a later second', async () => {
+    const { headers } = await pollUntil('two seconds to pass', async () => {
       const response = await demo('/movies/Metropolis');
       return (
         Date.parse(String(response.headers['date'])) - Date.parse(String(first.headers['date'])) > 2_000 && response

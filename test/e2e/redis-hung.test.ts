@@ -79,8 +79,8 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     const [key] = await redis.keys(`*SCHEDULED_TASKS.${id}`);
     await redis.hSet(String(key), `${taskType}1`, randomUUID());
     await redis.quit();
-    await pollUntil('its task', async () => (await poll(taskType)).includes(id));
-    return pollUntil('its timeout', async () => {
+    await pollUntil('the task of the execution', async () => (await poll(taskType)).includes(id));
+    return pollUntil('the task to time out', async () => {
       const execution = await api.readWhole(id);
       return execution?.tasks.some(({ status }) => status === 'TIMED_OUT') === true && execution;
     });
@@ -93,7 +93,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
   /** Runs rounds until one has repaired the execution, and returns its finding. */
   const repaired = (id: string) => {
     const reconcile = rounds();
-    return pollUntil('its repair', async () =>
+    return pollUntil('the execution to be repaired', async () =>
       (await reconcile.run()).findings.find(({ executionId, action }) => executionId === id && action !== 'none'),
     );
   };
@@ -109,7 +109,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     expect(hung).toMatchObject({ status: 'RUNNING', tasks: [{ status: 'TIMED_OUT', retryCount: 0, retried: true }] });
     const { workflowId } = hung;
     expect(await repaired(workflowId)).toMatchObject({ case: 'never_retried', action: 'retried' });
-    await pollUntil('its next attempt', async () => (await poll(taskType)).includes(workflowId));
+    await pollUntil('the next attempt of the task', async () => (await poll(taskType)).includes(workflowId));
   });
 
   it('is retried even after the engine has completed it, when the lost attempt was that of its last task', async () => {
@@ -121,6 +121,6 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     await api.decide(workflowId);
     expect(await api.readState(workflowId)).toBe('COMPLETED');
     expect(await repaired(workflowId)).toMatchObject({ case: 'never_retried', action: 'retried' });
-    await pollUntil('its next attempt', async () => (await poll(taskType)).includes(workflowId));
+    await pollUntil('the next attempt of the task', async () => (await poll(taskType)).includes(workflowId));
   });
 });

@@ -57,7 +57,7 @@ beforeAll(async () => {
     workers: { ADAPTOR_777_URL: await urls[0]!, ADAPTOR_778_URL: await urls[1]! },
   });
   demo = await callerFor(stack.url);
-  await pollUntil('workers', async () => (await demo('/adaptor/001/mock/echo')).status === 200);
+  await pollUntil('the workers to serve', async () => (await demo('/adaptor/001/mock/echo')).status === 200);
 });
 afterAll(async () => {
   await stack?.stop();
@@ -114,7 +114,7 @@ describe('a repeat with the same Idempotency-Key gets the recorded response', ()
     await pollUntil('two to be with the back end', () => held.length === 2);
     const queued = Array.from({ length: 2 }, () => demo('/adaptor/778/held', { method: 'PATCH' }));
     const inQueue = () => readCount(stack.operationsUrl, 'router_admission_queued');
-    await pollUntil('two to wait', async () => (await inQueue()) === 2);
+    await pollUntil('two requests to wait', async () => (await inQueue()) === 2);
     await expectReplay(applied, 'overloaded');
     expect(await inQueue()).toBe(2);
     for (const count of [2, 4]) {

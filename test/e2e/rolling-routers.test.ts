@@ -109,7 +109,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
         const series = async (query: string) =>
           (await prometheus.ask<{ result: unknown[] }>(`query?query=${encodeURIComponent(query)}`)).result.length;
         await pollUntil(
-          'a second look at the routers',
+          'a second scrape of the routers',
           async () => (await series('rate(router_http_requests_total[1m])')) > 0,
         );
         let answered = 0;
@@ -142,7 +142,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
     const statuses = await statusesWhile(async () => {
       await second.kill();
       const served = async () => (await demo('/movies/Metropolis', any)).status === 200;
-      await pollUntil('the other to serve', served);
+      await pollUntil('the other router to serve', served);
       second = await startProgram('gateway/main.ts', secondEnv);
       await untilBothServe();
     });

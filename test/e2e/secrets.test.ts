@@ -1,5 +1,5 @@
 // Tests that secrets do not leak: sends marked credentials and personal values through the running system, and searches
-// for them in everything that it wrote.
+// for them in everything that the system wrote.
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ function tokenIn(text: string): string | undefined {
   });
 }
 
-/** Tables that may hold unencrypted personal values, according to the page. */
+/** Tables that may hold unencrypted personal values, according to the security model. */
 const documentedTables = rowsOf(
   sectionOf(readPage('docs/explanation/security-model.md'), 'Where personal values are'),
 ).map(([table = '']) => table);
@@ -144,7 +144,7 @@ describe.each([
     await setAvailable(false);
     const { answer } = await patchHere(personal('late'));
     const source = String(answer.headers['x-execution-id']);
-    await pollUntil('MDM to be found away', () =>
+    await pollUntil('a worker to find MDM unavailable', () =>
       stack.written().get('workers.log')?.includes('MDM responded with status 503'),
     );
     await setAvailable(true);
@@ -187,7 +187,7 @@ describe.each([
   /** Cuts the connection to the engine while one request is in progress, then sends another. */
   async function provokeOutage(): Promise<void> {
     const running = ask('a request that loses its engine', `/adaptor/001/mock/faults/slow/600?n=${personal('lost')}`);
-    await pollUntil('it to reach the back end', async () => {
+    await pollUntil('the request to reach the back end', async () => {
       const faults = await call(`${stack.backEndsUrl}/adaptors/001/mock/faults`);
       return faults.json<{ open: number }>().open > 0;
     });
@@ -281,7 +281,7 @@ describe.each([
   });
 
   if (payloadKey === undefined)
-    it('personal values are in the tables that the page names, and nowhere else', async () => {
+    it('personal values are in the tables that the security model names, and nowhere else', async () => {
       const holding = [...(await store.tables())].filter(([, text]) => found(text).length > 0).map(([name]) => name);
       expect(holding.filter((name) => !documentedTables.includes(name))).toEqual([]);
       expect(holding).toEqual(expect.arrayContaining(['workflow', 'task']));

@@ -66,7 +66,7 @@ describe('gateway.config.yml', () => {
     [
       'an endpoint nobody serves',
       (text: string) => text.replace('apiEndpoints: [movies]', 'apiEndpoints: [films]'),
-      'no pipeline serves it',
+      'no pipeline serves this apiEndpoint',
     ],
     [
       'a policy nobody provides',
@@ -96,7 +96,7 @@ describe('gateway.config.yml', () => {
     [
       'shares that sum to 0',
       (text: string) => text.replace('name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 0, 2: 0 }'),
-      'pipelines.movies.policies[3].workflow[0].action: versions: the shares sum to 0, so no version would get a request: give one of them more, such as versions: { 1: 10, 2: 90 }',
+      'pipelines.movies.policies[3].workflow[0].action: versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as versions: { 1: 10, 2: 90 }',
     ],
     [
       'version and versions',
@@ -137,7 +137,7 @@ describe('gateway.config.yml', () => {
       'apiEndpoints.token.methods',
     ],
     [
-      'a key that configuration does not have',
+      'a reference to an unknown configuration key',
       (text: string) => text.replace('${router.port}', '${router.prot}'),
       '${router.prot} is not set',
     ],
@@ -151,7 +151,7 @@ describe('gateway.config.yml', () => {
     expect((await problemsOf(change)).join('\n')).toContain(expected);
   });
 
-  it('with a plugin that cannot be parsed names the real error', async () => {
+  it('with a plugin that cannot be parsed is refused with the real error', async () => {
     const plugin = join(dir, 'broken.ts');
     writeFileSync(plugin, 'export const version = ;');
     const problems = await problemsOf((text) => text.replace('./plugins/oauth2/index.ts', plugin));

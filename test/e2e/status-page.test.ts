@@ -66,7 +66,7 @@ describe('the page without a browser', () => {
     expect(text).not.toMatch(/ style=|<style|onclick|<script>/);
   });
 
-  it('holds no value of a person and no credential', async () => {
+  it('contains no personal value and no credential', async () => {
     const everything = (await Promise.all(['/', '/status/view', '/status/activity', '/metrics'].map(htmlOf))).join(
       '\n',
     );
@@ -74,7 +74,7 @@ describe('the page without a browser', () => {
     expect(findIn(everything)).toEqual([]);
   });
 
-  it('every number of the routes is that of the requests that were made', async () => {
+  it('the numbers of a route match the requests that were made', async () => {
     const row = rowOf(await htmlOf(), 'movies');
     expect(/data-label="requests">(\d+)</.exec(row)?.[1]).toBe('10');
     expect(/data-label="failed"[^>]*>(\d+)</.exec(row)?.[1]).toBe('0');
@@ -122,13 +122,13 @@ describe('in a browser', requires('full', 'chromium'), () => {
     expect(asked()).toBe(before);
     await page.getByRole('button', { name: 'Pause' }).press('Enter');
     await page.clock.runFor(3_000);
-    await pollUntil('a renewal', () => asked() > before);
+    await pollUntil('a refresh', () => asked() > before);
     await close();
   });
 
   it('draws rates and durations with uPlot, of all client routes or of one, with a text alternative', async () => {
     const { page, complaints, requests, close } = await open({}, '?route=movies');
-    // The charts draw a time step when it has ended.
+    // The charts draw a time step only after it has ended.
     const labels = () =>
       page.evaluate('[...document.querySelectorAll("canvas")].map((one) => one.getAttribute("aria-label"))') as Promise<
         string[]
@@ -160,7 +160,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     ['dark', 360],
     ['light', 1200],
     ['dark', 1200],
-  ] as const)('%s, %i pixels wide: nothing sticks out, and every text can be read', async (colorScheme, width) => {
+  ] as const)('%s, %i pixels wide: nothing overflows, and every text is legible', async (colorScheme, width) => {
     const { page, close } = await open({ colorScheme, viewport: { width, height: 844 } });
     await page.waitForSelector('canvas');
     await shoot(page, `overview-${colorScheme}-${width}`);

@@ -81,7 +81,7 @@ describe.each([
   ['GET', {}],
   ['POST', { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } }],
 ])('a %s with a traceparent', (method, options) => {
-  it('becomes one trace below the client’s span, and the back end gets it', async () => {
+  it('becomes one trace below the client’s span, and the back end gets its traceparent', async () => {
     const parent = newParent();
     const answer = await demo(echo, {
       ...options,
@@ -265,7 +265,7 @@ describe('what a span may contain', () => {
     await ask(`/adaptor/001/mock/faults/reset?q=${personal('fault')}`, 'PATCH');
     await ask(`/movies/${personal('title')}`, 'GET', { authorization: `Bearer ${credential('token')}` });
     await ask(`/nowhere/${personal('nowhere')}`);
-    await pollUntil('a span of each', () => ids.every((id) => spansOf(id).some(({ kind }) => kind === 2)));
+    await pollUntil('a span of each request', () => ids.every((id) => spansOf(id).some(({ kind }) => kind === 2)));
     const sent = receiver.requests
       .map(({ body, path, headers: sentHeaders }) => `${path} ${JSON.stringify(sentHeaders)} ${body}`)
       .join('\n');

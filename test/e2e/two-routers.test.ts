@@ -60,17 +60,17 @@ describe('two routers', () => {
   });
 
   it(
-    'with Redis: its response does not wait for a fallback read; Redis lost: through fallback reads until it is back',
+    'with Redis: the response does not wait for a fallback read; Redis lost: fallback reads until Redis is back',
     requires('redis'),
     async ({ onTestFinished }) => {
       const redis = await startRedisServer();
       onTestFinished(() => redis.stop());
       await startRouters({ REDIS_URL: redis.url });
-      expect(await pollUntil('answers without fallback pauses', async () => (await medianMs(7)) < 400)).toBe(true);
+      expect(await pollUntil('responses without fallback pauses', async () => (await medianMs(7)) < 400)).toBe(true);
       await redis.kill();
       expect((await atSecond('/movies/Metropolis')).status).toBe(200);
       await redis.restart();
-      expect(await pollUntil('answers without fallback pauses again', async () => (await medianMs(7)) < 400)).toBe(
+      expect(await pollUntil('responses without fallback pauses again', async () => (await medianMs(7)) < 400)).toBe(
         true,
       );
     },

@@ -179,7 +179,7 @@ describe('X-Workflow-Version of a request', () => {
   });
 
   it.each(['3', '0', '-1', '1.0', 'two', '', '1, 2', '9'.repeat(5_000)])(
-    '%j with the scope, and no version of the path → 400 that names them',
+    '%j with the scope, but not a version of the path → 400 that names the versions',
     async (version) => {
       const answer = await routers.client(router.url, 'client-0', scope)(note(), choosing(version));
       expect([answer.status, typeOf(answer)]).toEqual([400, 'unknown-workflow-version']);
@@ -302,7 +302,7 @@ describe('the guard', () => {
     expect(line).toHaveLength(1);
     expect(line[0]).toMatchObject({ level: 'error', route: 'adaptor', workflow: routers.workflow, workflowVersion: 2 });
     const ready = (await call(`${guarded.operationsUrl}/health/ready`)).json<{ notices: Record<string, string[]> }>();
-    expect(ready.notices['versions']).toEqual(['adaptor: version 2 fails and gets no new traffic']);
+    expect(ready.notices['versions']).toEqual(['adaptor: version 2 failed too often and gets no new traffic']);
     expect(await metric(guarded, 'router_version_seconds_count', { version: '2', outcome: 'failed' })).toBeGreaterThan(
       20,
     );
@@ -340,7 +340,7 @@ describe('the guard', () => {
     expect(await versionsAt(guarded, clients(20))).toEqual(before);
   });
 
-  it('both fail: neither is taken out', async () => {
+  it('both versions fail: neither is taken out', async () => {
     const guarded = await guardWith(4);
     for (const version of [1, 2]) routers.behaviours.set(version, fails);
     const statuses = await Promise.all(

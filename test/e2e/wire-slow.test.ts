@@ -91,7 +91,7 @@ describe('a crowd', () => {
   });
 
   it(
-    'of 5,000 connections with the limits of production',
+    'of 5,000 connections, with production limits, is bounded, and other clients get every response',
     { ...requires('full', 'open-files'), timeout: 280_000 },
     async () => {
       await stack.router.stop();

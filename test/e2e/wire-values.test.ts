@@ -21,7 +21,7 @@ let worker: Caller;
 let canary: Server;
 let canaryAddress: string;
 let canaryConnections = 0;
-/** The back end's response to requests that contain a word. */
+/** How the back end responds to a request, by a word that the request contains. */
 const reactions = new Map<string, (socket: Socket, request: string) => void>();
 
 const plainAnswer = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok';
@@ -113,7 +113,7 @@ describe('paths', () => {
     ['CR and LF', '/a%0d%0aX-A:%20b'],
     ['LF in the query', '/a?b=%0a'],
     ['a broken encoding', '/a%2'],
-    ['an encoding of Microsoft', '/%u002e%u002e/x'],
+    ["Microsoft's non-standard encoding", '/%u002e%u002e/x'],
   ])('%s → 400, and nothing is called', async (_title, path) => {
     const { answer, seen } = await send(`/adaptor/777/wire${path}`);
     expect([answer.status, codeOf(answer)]).toEqual([400, 'malformed-request']);
@@ -329,7 +329,7 @@ describe('header fields on their way to the client', () => {
     expect([answer.status, codeOf(answer)]).toEqual([502, 'back-end-bad-answer']);
   });
 
-  it('a second response behind the first belongs to no request', async () => {
+  it('a second response after the first belongs to no request', async () => {
     const twice = `${plainAnswer}${plainAnswer.replace('\r\n\r\nok', '\r\n\r\nNO')}`;
     reactions.set('/twice', (socket) => void socket.write(twice));
     expect((await send('/adaptor/777/twice')).answer.body).toBe('ok');

@@ -27,7 +27,7 @@ const endpoints = {
 export const backEndMoods = [...(Object.keys(endpoints) as (keyof typeof endpoints)[]), 'refusing', 'endless'] as const;
 export type BackEndMood = (typeof backEndMoods)[number];
 
-/** @param historyFile file to which it appends the requests that reached it */
+/** Starts the back end. @param historyFile file to which the back end appends the requests that it receives */
 export async function startBadBackEnd(historyFile: string) {
   let mood: BackEndMood = 'good';
   let count = 0;

@@ -237,7 +237,7 @@ describe('a history in which something is wrong', () => {
       'I5 closed without a response (ECONNRESET) although its router ran',
     ],
     ['I2: MDM was not notified', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
-    ['I2: MDM counted it twice', [...good, notified()], 'I2 one request made 2 effective updates of MDM'],
+    ['I2: MDM counted a change twice', [...good, notified()], 'I2 one request made 2 effective updates of MDM'],
     [
       'I2: MDM was notified of a change that was not applied',
       [invoke(), answer(504), notified()],
@@ -291,7 +291,7 @@ describe('a history in which something is wrong', () => {
     ],
     ['I7: let in without a token', [invoke({ auth: 'bad' }), answer(200)], 'I7 answered 200 without a good token'],
     [
-      'I7: refused, but done',
+      'I7: refused, but sent to the back end',
       [invoke({ auth: 'bad' }), received(), answer(401)],
       'I7 reached a back end without a good token',
     ],

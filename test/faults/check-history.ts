@@ -216,7 +216,7 @@ export function acknowledgedIn(ends: Operation['ends']): string[] {
   );
 }
 
-/** I4: the texts contain no secrets; checks count lines. */
+/** I4: the texts contain no secrets; each line counts as one check. */
 function* silent(texts: readonly WrittenText[], secrets: readonly string[]): Findings {
   if (secrets.length === 0) return;
   for (const { name, text } of texts) {
@@ -263,7 +263,7 @@ function* spared(
     if (!spares.includes(invoke.route) || invoke.at < from || invoke.at > to) continue;
     const until = end?.at ?? invoke.at + deadlineMs(fault);
     const meanwhile = faults.filter((other) => other.from <= until && other.to >= invoke.at);
-    // Another fault, which does affect the route, began before the response.
+    // Another fault, which does affect the route, overlaps the request.
     if (meanwhile.some((other) => !other.spares.includes(invoke.route))) continue;
     yield holds;
     const longestMs = Math.max(...meanwhile.map(deadlineMs));

@@ -1,5 +1,6 @@
-// Preloaded into a process: its wall clock is off by the seconds (64-bit integer) in the file CLOCK_OFFSET_FILE, which
-// may change while it runs. Monotonic clocks stay right, as when somebody sets the clock of a machine.
+// A library to preload into a process: shifts the wall clock by the number of seconds (64-bit integer) in the file
+// CLOCK_OFFSET_FILE, which may change while the process runs. Monotonic clocks stay right, as when somebody sets the
+// clock of a machine.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

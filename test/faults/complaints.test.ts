@@ -28,7 +28,7 @@ describe('a run', () => {
   it.each([
     ['fewer than 99 % served without a fault', { requests: 1_000, succeeded: 989 }],
     ['no request without a fault', { requests: 0, succeeded: 0 }],
-  ])('with %s: wrong', (_title, undisturbed) => {
+  ])('with %s: a complaint', (_title, undisturbed) => {
     const line = `${undisturbed.succeeded} of ${undisturbed.requests} requests succeeded while nothing was broken`;
     expect(found({ undisturbed })).toEqual([line]);
   });

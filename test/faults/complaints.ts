@@ -13,7 +13,7 @@ const leastAvailable = 0.99;
 /** Time without a kill of an engine within which a repeated request must have an outcome, in milliseconds. */
 const repetitionLimitMs = 150_000;
 
-/** The figures of a run that did not break off. */
+/** The figures of a run that was not aborted. */
 export interface Figures {
   readonly judged: Verdict['judged'];
   readonly undisturbed: Availability;

@@ -17,7 +17,7 @@ export interface Component {
   readonly kind: ComponentKind;
   /** Name, such as `engine 2`. */
   readonly name: string;
-  /** Routes that may fail while the component is away. */
+  /** Routes that may fail while the component is down. */
   readonly breaks: readonly Route[];
   /** Routes that must not be affected. */
   readonly spares: readonly Route[];
@@ -56,7 +56,8 @@ const losses: Readonly<Record<ComponentKind, Loss>> = {
 };
 
 /**
- * The loss of the router's Redis beside an engine without an index: every write is recorded there before it is started.
+ * The loss of the router's Redis when the engine has no index: the router records every write in Redis before it starts
+ * the write.
  */
 export const recordsLoss: Loss = { breaks: ['keyed'], spares: ['movies', ...withoutExecution] };
 

@@ -8,8 +8,8 @@ import { listenOnLoopback } from '../../dev/loopback-server.ts';
 
 /**
  * - `pass`: unchanged · `slow`: every call takes 2 s longer
- * - `500`: the engine does not get the call · `500-after`: it gets the call, its response is replaced
- * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, its response is replaced by a 200 with such a body
+ * - `500`: the engine does not get the call · `500-after`: it gets the call, but its response is replaced
+ * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, but its response is replaced by a 200 with such a body
  * - `garbage`: bytes that are not HTTP · `reset`: the connection is reset after the engine got the call
  */
 export const engineMoods = [
@@ -29,7 +29,7 @@ export type EngineMood = (typeof engineMoods)[number];
 export interface EngineProxy {
   readonly url: string;
   mood: EngineMood;
-  /** Returns true for calls that the mood concerns; default: all calls. */
+  /** Returns true for calls that the mood applies to; default: all calls. */
   concerns: (call: { method?: string | undefined; url?: string | undefined }) => boolean;
   stop(): Promise<void>;
 }

@@ -58,7 +58,7 @@ export interface FaultEngine extends EngineNode {
   stop(): Promise<void>;
 }
 
-/** An engine of which only the address need be known. */
+/** An engine; only its address is required. */
 export type GivenEngine = Pick<FaultEngine, 'url'> & Partial<FaultEngine>;
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
@@ -68,7 +68,7 @@ export interface FaultEngineOptions {
   readonly count?: number | undefined;
   /** Size of a tmpfs for the data, in MiB. */
   readonly diskMiB?: number | undefined;
-  /** On PostgreSQL: a separate server behind a proxy, so that both can be harmed. */
+  /** On PostgreSQL: a separate server behind a proxy, so that cases can disturb both. */
   readonly ownServer?: boolean | undefined;
   /** On Redis: when it syncs. Default `everysec`. */
   readonly appendfsync?: AppendFsync | undefined;
@@ -93,7 +93,7 @@ interface Storage {
 
 /**
  * Starts engines, registers the definitions, and restarts the engines: an engine listens at once to the events of
- * handlers that exist at its start, but only within a minute to those of later handlers.
+ * handlers that exist at its start, but takes up to a minute for those of later handlers.
  * @throws Error with a readable message when something is missing
  */
 export async function startFaultEngine(kind: EngineKind, options: FaultEngineOptions = {}): Promise<FaultEngine> {

@@ -47,7 +47,7 @@ describe('recovery', () => {
     expect(recoveriesOf(events)).toEqual([{ kind: 'x', ms: 80, outageMs: 130 }]);
   });
 
-  it('comes before the repair where another part does its work', () => {
+  it('may come before the repair when another component does the work', () => {
     const events = [fault(0), read('a', 10), answer('a', 30), repaired(100), read('b', 110), answer('b', 115)];
     expect(recoveriesOf(events)).toEqual([{ kind: 'x', ms: 15, outageMs: 30 }]);
   });
@@ -145,7 +145,7 @@ describe('repetition during kills', () => {
 describe('writes', () => {
   const good = [invoke('a', 0), applied('a'), answer('a', 20), notified('a')];
 
-  it('without an acknowledgement are counted, and those that MDM was not notified of', () => {
+  it('without an acknowledgement are counted, and those among them that MDM was not notified of', () => {
     expect(countUnacknowledged([invoke('a', 0), applied('a'), answer('a', 20, 504)])).toEqual({
       applied: 1,
       withoutMdm: 1,
@@ -170,12 +170,12 @@ describe('writes', () => {
     expect(countReplays(good)).toBe(0);
   });
 
-  it('are late by the time since the request that was applied', () => {
+  it('are late when too much time has passed since the request that was applied', () => {
     const repeated = [invoke('a', 0, { operation: 'k' }), invoke('b', 90, { operation: 'k' }), applied('b', 100)];
     expect([countLateWrites(repeated, 9), countLateWrites(repeated, 10)]).toEqual([1, 0]);
   });
 
-  it('are lost or doubled by the violations of I1 and I2', () => {
+  it('count as lost or doubled according to the violations of I1 and I2', () => {
     const violations = [
       { invariant: 'I1', subject: 'a', what: 'one key was applied 2 times' },
       { invariant: 'I2', subject: 'a', what: 'a 2xx PATCH of which MDM did not hear' },

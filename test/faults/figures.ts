@@ -81,7 +81,7 @@ export function countLateWrites(events: readonly AnyEvent[], afterMs: number): n
   return operationsOf(events).filter(isLate).length;
 }
 
-/** The recovery from one fault. Times are in milliseconds; undefined when no request succeeded any more. */
+/** The recovery from one fault. Times are in milliseconds; undefined when no later request succeeded. */
 export interface Recovery {
   readonly kind: string;
   /** Time from the repair to the first success of a request sent after it, on the slowest broken route. */

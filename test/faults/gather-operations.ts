@@ -42,7 +42,7 @@ export function operationsOf(events: readonly AnyEvent[]): Operation[] {
     if (operation === undefined) continue;
     if (event.actor === 'mdm') operation.notified.push(event);
     else if (event.actor === 'client' && event.event !== 'invoke') operation.ends.push(event);
-    // Requests that MDM causes by a change have the same id but another target.
+    // Requests that MDM triggers after a change have the same id but another target.
     else if (event.actor === 'back-end' && event.target.endsWith(operation.invoke.target)) {
       if (event.event === 'applied') operation.applied.push(event);
       // A reconciler may read the same resource.

@@ -53,7 +53,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly mdm?: string | null | undefined;
       readonly others: Readonly<Record<string, string>>;
     }
-  /** Whether the engine still has an execution that a response named, at the end of the run. */
+  /** At the end of the run: whether the engine still has an execution that a response named. */
   | { readonly actor: 'observer'; readonly event: 'execution'; readonly executionId: string; readonly found: boolean }
   /** How many of the marks that a killed Redis had acknowledged since its previous start were lost. */
   | {
@@ -63,7 +63,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly appendfsync: 'everysec' | 'always';
       readonly marks: number;
       readonly lost: number;
-      /** When the newest mark that was kept had been acknowledged. */
+      /** When the newest mark that was kept was acknowledged. */
       readonly from: number;
       /** When Redis was killed. */
       readonly to: number;

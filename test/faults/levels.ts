@@ -14,7 +14,7 @@ export interface Levels {
   readonly residentMiB: number;
 }
 
-/** Reads metrics of the router, and Linux's figures of its process. */
+/** Reads metrics of the router, and Linux's figures for its process. */
 export async function readLevels(operationsUrl: string, pid: number): Promise<Levels> {
   const counts = await readCounts(operationsUrl);
   const metric = (name: string) => counts[name] ?? Number.NaN;

@@ -1,4 +1,4 @@
-// The command line of `npm run faults`.
+// Tests of the command line of `npm run faults`.
 
 import { describe, expect, it } from 'vitest';
 import { parseOptions } from './options.ts';
@@ -26,7 +26,7 @@ describe('the options', () => {
     expect(parsed).toMatchObject({ store: 'redis', appendfsync: 'always' });
   });
 
-  it('another store: nothing for Redis', () => {
+  it('another store: no appendfsync', () => {
     expect(parseOptions(['--store', 'postgresql']).appendfsync).toBeUndefined();
   });
 

@@ -13,7 +13,7 @@ const of001 = (id: string): Person => ({ mis: '001', id });
 /** Returns a random item of a list, which must not be empty. */
 export const pick = <T>(random: SeededRandom, list: readonly T[]) => list[random.below(list.length)] as T;
 
-/** Hands out persons, one to each PATCH in progress. */
+/** Hands out persons, a different one to each PATCH in progress if possible. */
 export class Persons {
   /** Persons that are changed by PATCH, of which MDM is notified. The first four are registered at both colleges. */
   readonly patched: readonly Person[] = [

@@ -38,7 +38,7 @@ export interface Findings {
   readonly product: string;
   readonly seed: number;
   readonly slack: number;
-  /** Share of the case's load; absent in results from before it could be chosen, which are of all of it. */
+  /** Share of the case's load; absent in older results, which are of the whole load. */
   readonly load?: number;
   readonly tries: number;
   readonly kills: number;

@@ -1,4 +1,4 @@
-// Runs one case on one engine and returns its findings, even when it breaks off.
+// Runs one case on one engine and returns its findings, even when the run is aborted.
 
 import type { Circumstances } from '../../bench/report/machine.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';
@@ -30,7 +30,7 @@ export interface RunOptions {
   readonly kills?: number | undefined;
   /** The load continues after the last try until this number of requests has been sent. */
   readonly requests?: number | undefined;
-  /** Time after the first try after which no further try begins, in seconds. */
+  /** Time from the start of the first try after which no further try begins, in seconds. */
   readonly seconds: number;
   /** Multiplies time limits; 1 on a machine that does nothing else. */
   readonly slack: number;
@@ -56,9 +56,12 @@ const usualTimeoutScale = 1 / 4;
  * minute after its start, and checks timeouts every half minute.
  */
 const restMs = 150_000;
-/** Time for which requests are still repeated after the last try, in milliseconds: longer than the permitted time. */
+/**
+ * Time for which requests are still repeated after the last try, in milliseconds: longer than the limit of repetitions
+ * in complaints.ts.
+ */
 const repeatForMs = 160_000;
-/** The state of a run, which is kept when the run breaks off. */
+/** The state of a run, which is kept when the run is aborted. */
 interface Run {
   readonly chosen: Case;
   readonly engine: FaultEngine;

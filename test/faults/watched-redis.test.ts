@@ -50,7 +50,7 @@ describe('a watched Redis', requires('redis'), () => {
     expect(report?.lost).toBe(report?.marks);
   });
 
-  it('that was only started again reports nothing', async () => {
+  it('that is started without having been killed reports nothing', async () => {
     await watched.start();
     expect(reports).toEqual([]);
   });

@@ -63,7 +63,7 @@ const reads: readonly Route[] = ['movies', 'adaptor'];
  * recovery time has a separate limit.
  */
 const servedMs = 90_000;
-/** Deadline for the router to be back at its level, in milliseconds: idle connections live for 65 s. */
+/** Deadline for the router to be back at its level, in milliseconds: longer than idle connections stay open. */
 const levelMs = 90_000;
 /** Idle time after which a run counts as settled, in milliseconds: the reconciler runs every 3 s. */
 const quietMs = 10_000;

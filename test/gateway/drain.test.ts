@@ -63,7 +63,7 @@ it('ends when the last earlier request has its response, even while new requests
         () => undefined,
       );
   });
-  await pollUntil('others to come', () => open > 2);
+  await pollUntil('other requests to arrive', () => open > 2);
   const startedAt = performance.now();
   slow[0]?.end('answered');
   expect(await waiting).toBe('answered');

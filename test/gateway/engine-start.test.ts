@@ -56,7 +56,7 @@ const lines = () =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as { level: string; msg: string; errorName?: string });
-/** Returns warnings, except those about the identity provider, which runs in this process and is late when it is busy. */
+/** Returns warnings, except those about the identity provider: it shares this process and is late when that is busy. */
 const warnings = () =>
   lines().filter(({ level, errorName }) => ['warn', 'error', 'fatal'].includes(level) && errorName !== 'ProviderError');
 const said = () => lines().map(({ msg }) => msg);

@@ -74,7 +74,7 @@ describe('a response that the client does not read', () => {
     const reader = open();
     reader.socket.pause();
     reader.send('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
-    await pollUntil('the response to be let go', () => gone === 1);
+    await pollUntil('the response to be abandoned', () => gone === 1);
     expect(await closedFor('answer-not-read')).toBe(1);
   });
 });
@@ -84,7 +84,7 @@ describe('connections', () => {
     // Longer than a busy machine needs to open the connections, so that none is closed for sending nothing.
     await start({ headersTimeoutMs: 20_000, requestTimeoutMs: 20_000 });
     const crowd = Array.from({ length: 10 }, () => open());
-    await pollUntil('all to be open', () => crowd.every(({ socket }) => socket.readyState === 'open'));
+    await pollUntil('all connections to be open', () => crowd.every(({ socket }) => socket.readyState === 'open'));
     const answer = await open().answer();
     expect([answer.status, codeOf(answer)]).toEqual([503, 'too-many-connections']);
     crowd[0]?.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -122,7 +122,7 @@ describe('when every connection has a request', () => {
     requestTimeoutMs: 20_000,
   };
   const inFlight = (count: number) =>
-    pollUntil('the requests to be there', async () => {
+    pollUntil('the requests to arrive', async () => {
       const gauge = await metrics.getSingleMetric('router_http_requests_in_flight')?.get();
       return gauge?.values[0]?.value === count;
     });
@@ -143,7 +143,7 @@ describe('when every connection has a request', () => {
     const slow = ['1', '2'].map(() => open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nh'));
     await inFlight(2);
     const silent = open();
-    await pollUntil('the new one to be open', () => silent.socket.readyState === 'open');
+    await pollUntil('the new connection to be open', () => silent.socket.readyState === 'open');
     expect((await open('GET / HTTP/1.1\r\nHost: a\r\n\r\n').answer()).status).toBe(200);
     await slow[0]?.end();
     expect([silent.ended, slow[1]?.ended]).toEqual([false, false]);

@@ -181,7 +181,7 @@ describe('a pipeline', () => {
 
   it('writes one log line per request', async () => {
     await call(`${url}/order`, { headers: { 'x-request-id': 'line-check-1' } });
-    const line = await pollUntil('the line', () =>
+    const line = await pollUntil('the log line', () =>
       router
         .output()
         .split('\n')

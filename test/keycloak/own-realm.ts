@@ -1,4 +1,4 @@
-// A realm that a college may use: with other names, Keycloak's defaults, an audience, and the scopes of the product.
+// A realm as a college might set it up: its own names and audience, Keycloak's defaults, and the product's scopes.
 
 import { signIn } from './admin.ts';
 import type { Keycloak } from './start-keycloak.ts';

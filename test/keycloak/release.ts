@@ -1,4 +1,4 @@
-// The release of Keycloak that the opt-in suite runs: the one docker-compose.yml names as an image.
+// The release of Keycloak that the opt-in suites run: the version of the image in deploy/keycloak/.
 
 export const keycloakRelease = {
   version: '26.7.3',

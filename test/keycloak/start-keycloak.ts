@@ -116,5 +116,5 @@ async function untilReady(managementUrl: string, signal: AbortSignal): Promise<v
       ({ ok }) => ok,
       () => signal.aborted,
     );
-  await pollUntil('Keycloak', isReady, { timeoutMs: startDeadlineMs, everyMs: 250 });
+  await pollUntil('Keycloak to be ready', isReady, { timeoutMs: startDeadlineMs, everyMs: 250 });
 }

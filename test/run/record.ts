@@ -1,6 +1,6 @@
 // The result of a test run as data: vitest's reporter writes it, and the runner reads it.
 
-/** Tests of a file that did not run for the same reason. */
+/** The tests of a file that did not run for one reason. */
 export interface NotRun {
   readonly reason: string;
   readonly tests: number;
@@ -45,7 +45,7 @@ export function toTable({ files, errors }: RunRecord): string[] {
   ];
 }
 
-/** Returns one record of several. */
+/** Merges several records into one. */
 export function joinRecords(records: readonly RunRecord[]): RunRecord {
   return { files: records.flatMap(({ files }) => files), errors: records.flatMap(({ errors }) => errors) };
 }

@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** Returns the path of each program, or undefined. Debian installs some programs outside of the PATH. */
+/** Functions that return the path of a program, or undefined. Debian installs some programs outside of the PATH. */
 const places = {
   'redis-server': () => findProgram('redis-server', ['/usr/bin', '/usr/local/bin']),
   postgres: () => {

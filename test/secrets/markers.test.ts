@@ -16,7 +16,7 @@ it('finds markers as they are, each once', () => {
   expect(findIn(Buffer.from(`\0${text}`))).toHaveLength(2);
 });
 
-it.each([0, 1, 2, 3])('finds one in base64, with %i bytes before it', (before) => {
+it.each([0, 1, 2, 3])('finds a marker in base64, with %i bytes before it', (before) => {
   const encoded = Buffer.from(`${'x'.repeat(before)}${personal('name')}:rest`);
   expect(findIn(encoded.toString('base64'))).toHaveLength(1);
   expect(findIn(encoded.toString('base64url'))).toHaveLength(1);
@@ -26,7 +26,7 @@ it('finds nothing in a text without markers', () => {
   expect(findIn(createMarkers().credential('of another run'))).toEqual([]);
 });
 
-it('finds one in a table, and in the file after its row has been deleted', async () => {
+it('finds a marker in a table, and in the file after its row has been deleted', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'secrets-'));
   mkdirSync(join(stateDir, 'engine'));
   const database = new DatabaseSync(join(stateDir, 'engine', 'conductor.db'));

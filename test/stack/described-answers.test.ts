@@ -76,7 +76,7 @@ it('a path or method that is not an operation → only what x-not-routed describ
   expect(checker.check({ ...get, method: 'PUT' }, answer(200, '{"title":"x"}'))).toHaveLength(1);
 });
 
-it('the narrower of two templates decides', () => {
+it('the more specific of two templates decides', () => {
   expect(checker.check({ method: 'GET', path: '/any/a/fixed' }, answer(204, ''))).toEqual([]);
   expect(checker.check({ method: 'GET', path: '/any/a/fixed' }, answer(200, ''))).toHaveLength(1);
   expect(checker.operationOf({ method: 'GET', path: '/any/a/fixed/b' })?.template).toBe('/any/{path}');

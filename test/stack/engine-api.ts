@@ -1,4 +1,4 @@
-// A client of the engine's HTTP API for tests, and an execution with the fields that they read.
+// A client of the engine's HTTP API for tests, and the types of tasks and executions with the fields that tests read.
 
 import { call, type RouterAnswer } from './client.ts';
 

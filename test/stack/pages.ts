@@ -29,7 +29,7 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
 /** An open page. */
 export type OpenPage = Awaited<ReturnType<typeof openPage>>;
 
-/** Takes a screenshot of the whole page, which is stored in SCREENSHOTS_DIR. */
+/** Stores a screenshot of the whole page in SCREENSHOTS_DIR; does nothing when this variable is not set. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const directory = process.env['SCREENSHOTS_DIR'];
   if (directory === undefined) return;

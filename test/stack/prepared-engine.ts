@@ -1,6 +1,6 @@
 // Starts an engine on a copy of a database in which all definitions are registered.
 //
-// The database is kept between runs, by the definitions in it. An engine that finds event handlers at its start listens
+// The database is kept between runs, under a digest of its definitions. An engine that finds event handlers at its start listens
 // to their queues at once instead of within a minute.
 
 import { execFile } from 'node:child_process';
@@ -78,8 +78,8 @@ export function preparedFolder(): string {
 }
 
 /**
- * Writes a single-file copy that includes the write-ahead log. It gets its name last, so that a copy with this name is
- * complete.
+ * Writes a single-file copy that includes the write-ahead log. The copy gets its final name last, so that a file with
+ * this name is complete.
  */
 function keepCopy(database: string, copy: string): void {
   const draft = `${copy}.draft`;

@@ -50,7 +50,7 @@ it.each([
   leaveIdle([second, ...third]);
 });
 
-it('one that has ended is replaced', async () => {
+it('a process that has ended is replaced', async () => {
   const first = await provide(entry, { A: '1' });
   leaveIdle([first]);
   await first.program.kill();

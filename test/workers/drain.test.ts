@@ -99,7 +99,7 @@ describe('stop', () => {
     await next.program.stop();
   });
 
-  test('reports a result that is rejected at first before it ends', async () => {
+  test('before it ends, reports a result that is rejected at first', async () => {
     const { program: running } = await start();
     const taskId = addMovie();
     await calledBackEnd();
@@ -129,7 +129,7 @@ describe('stop', () => {
     release();
     await pollUntil('the update', () => router.calls.some(isUpdate));
     await running.stop();
-    await pollUntil('the line', () => lines.some(({ msg }) => /did not accept a result/.test(String(msg))));
+    await pollUntil('the log line', () => lines.some(({ msg }) => /did not accept a result/.test(String(msg))));
   });
 });
 
@@ -176,7 +176,7 @@ describe('the process', () => {
     expect(keys).toEqual(['execution-1', 'execution-1']);
   });
 
-  test('exits with 1 and names the keys without credentials', async () => {
+  test('does not start without a client secret, and names the key', async () => {
     const env = { ...environment(), WORKERS_CLIENTSECRET: '' };
     await expect(startProgram('workers/main.ts', env)).rejects.toThrow(/workers\.clientSecret is not set/);
   });

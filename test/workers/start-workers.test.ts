@@ -44,7 +44,7 @@ describe('startWorkers', () => {
     const { router } = started;
     await pollUntil('a held exchange', () => router.held === 1);
     const exchanges = () => router.calls.filter(({ path }) => path === '/tasks/exchange');
-    await pollUntil('a second one', () => exchanges().length > 1);
+    await pollUntil('a second exchange', () => exchanges().length > 1);
     expect(exchanges()[1]?.wanted).toHaveLength(defaultTaskTypes);
     expect(exchanges().length).toBeLessThanOrEqual(3);
   });

@@ -47,7 +47,7 @@ function formatPolicy({ name, schema }: PolicyDeclaration): string {
   return [
     `## ${name}`,
     description.replaceAll(/(?<=\.) (?=[A-Z`])/g, '\n'),
-    rows.length === 0 ? 'It has no parameters.' : table(['parameter', 'type', 'default', 'meaning'], rows),
+    rows.length === 0 ? 'This policy has no parameters.' : table(['parameter', 'type', 'default', 'meaning'], rows),
     fence('yaml', examples.map((action) => exampleOf(name, action)).join('')),
   ].join('\n\n');
 }

@@ -22,9 +22,9 @@ export function createTarget(base: string, path: string, query?: string): Target
   const { origin, pathname } = new URL(base);
   if (path !== '' && !path.startsWith('/')) throw new TaskFailure('the path does not begin with a slash');
   if (/[^\x21-\xff]/.test(`${path}${query ?? ''}`))
-    throw new TaskFailure('the path has characters that cannot be sent');
+    throw new TaskFailure('the path or query has characters that cannot be sent');
   if (hasDotSegment(path))
-    throw new TaskFailure('the path has dot segments, which could leave the base of the back end');
+    throw new TaskFailure('the path has dot segments, which could lead outside the base URL of the back end');
   const target = `${pathname.replace(/\/+$/, '')}${path}` || '/';
   return { origin, pathAndQuery: query === undefined ? target : `${target}?${query}` };
 }

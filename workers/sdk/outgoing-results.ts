@@ -126,7 +126,7 @@ export class OutgoingResults {
     const waiting = [...this.#ready.splice(0), ...this.#retries.values()];
     for (const timer of this.#retries.keys()) clearTimeout(timer);
     this.#retries.clear();
-    for (const outgoing of waiting) this.#giveUp(outgoing, 'workers.drainMs has passed');
+    for (const outgoing of waiting) this.#giveUp(outgoing, 'not accepted within workers.drainMs');
   }
 }
 

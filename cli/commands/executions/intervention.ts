@@ -35,7 +35,7 @@ export function interventionCommand(
     name: intervention,
     ...words,
     exitCodes: {
-      0: `all of them were ${pastTense[intervention]}`,
+      0: `all executions were ${pastTense[intervention]}`,
       1: 'error: nothing was changed, or the engine became unreachable before all were done',
       2: 'some were refused and the others succeeded, or --dry-run found something to do',
     },

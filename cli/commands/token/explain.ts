@@ -47,7 +47,7 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   'unknown-key': (claims) =>
     `the identity provider has no key ${claims.keyId ?? '(the header has no kid)'} for ${claims.algorithm ?? 'its algorithm'}: is it another provider's, or was the key withdrawn?`,
   signature: (claims) =>
-    `its signature is not that of the key ${claims.keyId ?? ''}: it was changed, or made by somebody else`,
+    `its signature does not match the key ${claims.keyId ?? ''}: the token was changed, or signed by somebody else`,
   claims: () => 'a claim is missing or malformed: exp must be a number, and scopes a string or a list',
   client: (_, config) =>
     `none of the claims in oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')}) names its client`,
@@ -61,7 +61,7 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   'too-long-life': (claims, config) =>
     `it is valid from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'an unknown time'}; oauth.maxTokenSeconds allows ${formatSpan(config['oauth.maxTokenSeconds'] * 1_000)}`,
   'sender-constrained': () =>
-    'it is bound to a key of its holder (cnf: DPoP or mutual TLS), and no proof is checked here',
+    'it is bound to a key of its holder (cnf: DPoP or mutual TLS), and the router checks no proof of possession',
   inactive: () => 'the identity provider says that it is not active: expired, revoked, or issued by another provider',
 };
 

@@ -34,7 +34,7 @@ export async function obtainToken(source: TokenSource, { config, oauth, stdin }:
   const clientSecret = source.clientSecret ?? config['ops.clientSecret'];
   if (clientId === undefined || clientSecret === undefined) {
     throw new CommandError([
-      'no client credentials: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET), or give --client-id and --client-secret, or pass a token with --token-file',
+      'no client credentials: set ops.clientId and ops.clientSecret (OPS_CLIENTID, OPS_CLIENTSECRET), or use --client-id and --client-secret, or pass a token with --token-file',
     ]);
   }
   const client = { clientId, clientSecret };

@@ -42,6 +42,6 @@ export function createEngineReaders(config: Pick<Config, 'conductor.url' | 'cond
 export function readOnly(call: SendRequest): SendRequest {
   return async (request) => {
     if (request.method === 'GET') return call(request);
-    throw new EngineError('refused', `${request.method} is not possible here: pages only read`);
+    throw new EngineError('refused', `${request.method} is not allowed here: these pages are read-only`);
   };
 }

@@ -55,7 +55,7 @@ function head(execution: WholeExecution, { totalMs, waitsFor }: Timeline): Html 
     ['waits for', waitsFor, 'wide'],
     ['execution', html`<code>${workflowId}</code>`, 'two'],
     ['started (UTC)', timeOf(startTime)],
-    [endTime > 0 ? 'took' : 'runs for', formatMs(totalMs)],
+    [endTime > 0 ? 'took' : 'running for', formatMs(totalMs)],
     ['response', responseStatusOf(output)],
     ['request', [method, route].filter((part) => part !== undefined).join(' ') || undefined],
     ['college', college],

@@ -11,7 +11,7 @@ export function executionLink(executionId: string): Html {
 export function engineUiLink(executionId: string, uiURL: string | undefined): Html | undefined {
   if (uiURL === undefined) return undefined;
   const address = `${uiURL.replace(/\/+$/, '')}/execution/${encodeURIComponent(executionId)}`;
-  return html`<a href="${address}" rel="noreferrer">Open in Conductor’s UI</a>`;
+  return html`<a href="${address}" rel="noreferrer">Open in the Conductor UI</a>`;
 }
 
 /** Returns a time (milliseconds since 1970) in UTC, with the date unless it is today. */

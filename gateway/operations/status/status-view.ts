@@ -23,7 +23,7 @@ export interface StatusViewOptions {
 export function statusView(status: Status, options: StatusViewOptions): Html {
   return html`${health(status)} ${charts(options.chartedRoute)}
     <section>
-      <h2>What fails <small>5xx responses from this router since it started, latest first</small></h2>
+      <h2>Failures <small>5xx responses from this router since it started, latest first</small></h2>
       ${failuresTable(status.failures)}
     </section>
     <section>
@@ -64,10 +64,10 @@ function charts(route: string): Html {
       ${route === '' ? undefined : html`<a href="/">all client routes</a>`}
     </h2>
     <div class="charts" data-route="${route}">
-      <figure data-chart="requests"><figcaption>Requests a second</figcaption></figure>
+      <figure data-chart="requests"><figcaption>Requests per second</figcaption></figure>
       <figure data-chart="durations"><figcaption>Duration, in milliseconds</figcaption></figure>
     </div>
-    <noscript><p class="none">The charts need scripts. See the table of routes instead.</p></noscript>
+    <noscript><p class="none">The charts need JavaScript. See the table of routes instead.</p></noscript>
   </section>`;
 }
 
@@ -90,7 +90,7 @@ function tiles({ inFlight, waitingClients, queued, heldPolls, engineErrors, unre
 }
 
 function routesTable(routes: readonly RouteActivity[], { kindOf, executionRoutes }: StatusViewOptions): Html {
-  if (routes.length === 0) return html`<p class="none">No request yet.</p>`;
+  if (routes.length === 0) return html`<p class="none">No requests yet.</p>`;
   const ordered = routes.toSorted(
     (a, b) => order(a.route, kindOf) - order(b.route, kindOf) || a.route.localeCompare(b.route),
   );

@@ -49,7 +49,7 @@ export class ReloadState {
     this.#reloads.inc({ result: 'applied' });
     this.#rejectionNotices = [];
     this.#restartNotices =
-      needRestart.length === 0 ? [] : [`changed, takes effect only after a restart: ${needRestart.join(', ')}`];
+      needRestart.length === 0 ? [] : [`changed keys that take effect only after a restart: ${needRestart.join(', ')}`];
     this.#needRestart.set(needRestart.length);
     this.#recordSuccess();
   }
@@ -59,7 +59,7 @@ export class ReloadState {
     this.#reloads.inc({ result: 'refused' });
     this.#successful.set(0);
     this.#rejectionNotices = [
-      `the reload at ${new Date().toISOString()} was refused, the previous configuration stays active:`,
+      `the reload at ${new Date().toISOString()} was refused; the previous configuration stays active:`,
       ...problems.slice(0, mostShown),
     ];
   }

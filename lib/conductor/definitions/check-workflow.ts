@@ -55,7 +55,7 @@ function checkSwitch({ type, evaluatorType, expression, inputParameters }: Workf
   if (type !== 'SWITCH' || evaluatorType !== 'value-param' || expression === undefined) return [];
   return Object.hasOwn(inputParameters ?? {}, expression)
     ? []
-    : [`the expression "${expression}" is not one of its inputParameters`];
+    : [`the expression "${expression}" is not among the task's inputParameters`];
 }
 
 /**

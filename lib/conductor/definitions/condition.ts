@@ -19,7 +19,7 @@ export function problemOfCondition(condition: string): string | undefined {
     try {
       evaluate(condition, event);
     } catch (error) {
-      return `throws for the event ${event} (${(error as Error).message}), and such an event would be delivered forever; use optional chaining, such as $.a?.b`;
+      return `throws for the event ${event} (${(error as Error).message}), and such an event would be redelivered forever; use optional chaining, such as $.a?.b`;
     }
   }
   return undefined;

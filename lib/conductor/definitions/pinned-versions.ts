@@ -36,7 +36,9 @@ export function readPinnedVersions({ version, versions, versionGuard }: PinParam
   const shares = versions === undefined ? new Map([[version as number, 1]]) : sharesOf(versions as object);
   const pinned = { shares, isSplit: versions !== undefined };
   if (versionGuard !== undefined && [...shares.values()].filter((share) => share > 0).length < 2)
-    return { problems: ['versionGuard compares versions: give at least two of them a share above 0, or leave it out'] };
+    return {
+      problems: ['versionGuard compares versions: give at least two of them a share above 0, or remove versionGuard'],
+    };
   return { pinned, problems: [] };
 }
 
@@ -59,7 +61,9 @@ function checkShares(versions: unknown): string[] {
     ];
   });
   if (problems.length > 0 || entries.some(([, share]) => (share as number) > 0)) return problems;
-  return [`versions: the shares sum to 0, so no version would get a request: give one of them more, ${example}`];
+  return [
+    `versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, ${example}`,
+  ];
 }
 
 function sharesOf(versions: object): VersionShares {

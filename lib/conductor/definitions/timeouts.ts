@@ -78,7 +78,7 @@ function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }
   const problems: string[] = [];
   if (route.responseDeadlineMs <= backEndTimeoutMs) {
     problems.push(
-      `${route.place}: the response deadline of ${route.responseDeadlineMs} ms must be longer than a back end may take (workers.backEndTimeoutMs = ${backEndTimeoutMs})`,
+      `${route.place}: the response deadline of ${route.responseDeadlineMs} ms must be longer than the time that a back end may take (workers.backEndTimeoutMs = ${backEndTimeoutMs})`,
     );
   }
   return [...problems, ...checkRoutedWorkflow(workflow)];

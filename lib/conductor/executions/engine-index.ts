@@ -60,7 +60,8 @@ export class EngineIndex implements ExecutionIndex {
       const name = (await this.#read(page)).executions[0]?.workflowType;
       if (name === undefined) return names;
       // An index that ignores the condition would return the same name forever.
-      if (names.includes(name)) throw new EngineError('refused', 'the index does not compare workflow names');
+      if (names.includes(name))
+        throw new EngineError('refused', 'the index of executions does not support comparisons of workflow names');
       names.push(name);
       condition = [formatQuery(query), `workflowType > ${name}`].filter(Boolean).join(' AND ');
     }

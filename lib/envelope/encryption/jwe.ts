@@ -48,7 +48,7 @@ export function decrypt(token: unknown, { contentType, subject }: Binding, keys:
   try {
     return Buffer.concat([decryption.update(ciphertext), decryption.final()]);
   } catch (cause) {
-    throw new PayloadUnreadable(`it does not decrypt with the key ${header.kid}`, { cause });
+    throw new PayloadUnreadable(`decryption with the key ${header.kid} failed`, { cause });
   }
 }
 

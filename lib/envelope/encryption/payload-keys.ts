@@ -27,7 +27,7 @@ export function readPayloadKeys(config: Pick<Config, 'payload.key' | 'payload.de
   for (const other of config['payload.decryptionKeys'].map(parseKey)) {
     const known = byId.get(other.id);
     if (known !== undefined && !known.key.equals(other.key))
-      problems.push(`payload.decryptionKeys: another key has the id ${other.id}`);
+      problems.push(`payload.decryptionKeys: two different keys have the id ${other.id}: give each key its own id`);
     else byId.set(other.id, other);
   }
   if (problems.length > 0) throw new ConfigError(problems);

@@ -48,7 +48,6 @@ const exportIntervalMs = 1_000;
 const maxQueuedSpans = 8_192;
 
 /** Returns a tracer that exports spans in batches. */
-
 export function startOtlpTracer({ url, headers, sampleRatio, serviceName, log }: OtlpTracerOptions): Tracer {
   const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: 5_000 });
   const provider = new TracerProvider({

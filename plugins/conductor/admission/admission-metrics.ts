@@ -40,7 +40,7 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
   const registers = [metrics];
   const requests = new Counter({
     name: 'router_admission_requests_total',
-    help: 'Requests in admission control: admitted, queued (admitted from the queue), full, too-long, expired, gone, engine-open or back-end-open',
+    help: 'Requests by class and outcome of admission control: admitted, queued (admitted from the queue), gone (the client left), or the reason for the rejection: full, too-long, expired, engine-open or back-end-open',
     labelNames: ['class', 'outcome'],
     registers,
   });
@@ -56,7 +56,7 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
     labelNames: ['breaker', 'to'],
     registers,
   });
-  const limitHelp = 'Limit on executions that wait for a worker inside the engine';
+  const limitHelp = 'Limit on executions that wait in the engine for a worker';
   observeGauge(metrics, { name: 'router_admission_limit', help: limitHelp }, () => state().limit());
   observeGauge(
     metrics,
@@ -67,7 +67,7 @@ export function createAdmissionMetrics(metrics: Registry, state: () => Admission
     metrics,
     {
       name: 'router_admission_executions',
-      help: 'Executions of clients: waiting for a worker, or with_worker',
+      help: 'Executions for clients by class and stage: waiting (for a worker) or with_worker',
       labelNames: ['class', 'stage'],
     },
     () => (['read', 'write'] as const).flatMap((requestClass) => executionsOf(state().limiter, requestClass)),

@@ -29,7 +29,7 @@ export function createAdmission(services: SharedServices): AdmissionControl {
   const limiter = createLimiter(config, limit);
   const changed = (breaker: string, state: BreakerState) => {
     metrics.breakerChanged(breaker, state);
-    log[state === 'open' ? 'warn' : 'info']({ breaker, state }, 'a circuit breaker changed');
+    log[state === 'open' ? 'warn' : 'info']({ breaker, state }, 'a circuit breaker changed state');
   };
   const backEnds = new BackEnds(() => thresholdsOf(config, 'backEnd'), changed);
   const health = new Engine({ url: config['conductor.url'], timeoutMs: healthTimeoutMs, connections: 1 });

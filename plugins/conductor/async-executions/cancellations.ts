@@ -116,14 +116,14 @@ function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExec
   if (status === 'TERMINATED' && reasonForIncompletion === cancelled) return execution;
   if (!hasEnded(execution)) throw new EngineError('refused', 'the engine did not cancel the execution');
   throw new Problem('execution-ended', {
-    detail: 'Its response is at the link `response`.',
+    detail: 'The response of the execution is at the link `response`.',
     extensions: { links: linksOf(workflowId) },
   });
 }
 
 function executionUnderWay(links: ExecutionLinks): Problem {
   return new Problem('execution-under-way', {
-    detail: 'It continues; its response will be at the link `response`.',
+    detail: 'The execution continues; its response will be at the link `response`.',
     extensions: { links },
   });
 }

@@ -17,7 +17,7 @@ const execution: Schema = {
     state: {
       enum: executionStates,
       description:
-        '`completed`: the back end has responded, whatever the status. `failed` and `timed-out`: it has not; the link `response` has the problem.',
+        '`completed`: the back end has responded, whatever the status. `failed` and `timed-out`: it has not; the link `response` returns the problem.',
     },
     route: text('Name of the endpoint that received the request; also a tag of this document.'),
     method: text('The method of the request.'),
@@ -71,7 +71,7 @@ const optionalHeaders = {
   'Preference-Applied': headerRef('PreferenceAppliedOptional'),
 };
 
-const description = 'With `Prefer`: the execution continues, and `Location` is its path.';
+const description = 'With `Prefer`: the execution continues, and `Location` is the path of its status.';
 
 /**
  * Describes the response 202.

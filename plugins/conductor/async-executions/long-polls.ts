@@ -9,7 +9,7 @@ export class LongPolls {
   readonly #waiting = new KeyedCounter();
 
   constructor(metrics: Registry) {
-    const help = 'Requests that wait at /executions';
+    const help = 'Requests for the status or response of an execution, held until the execution ends';
     observeGauge(metrics, { name: 'router_long_polls', help }, () => this.#waiting.total);
   }
 

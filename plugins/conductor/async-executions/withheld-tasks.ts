@@ -73,7 +73,7 @@ export class WithheldTasks {
     const isRepeated = isRepeatedDelivery(task) && runsOnce(task);
     if (isRepeated) {
       const { taskDefName: taskType, taskId, workflowInstanceId: executionId } = task;
-      this.#options.log.warn({ taskType, taskId, executionId }, 'the engine delivered a task twice: ignored');
+      this.#options.log.warn({ taskType, taskId, executionId }, 'ignored a task that the engine delivered again');
     }
     return isRepeated;
   }

@@ -47,7 +47,8 @@ export async function findTask(engine: Pick<Engine, 'request'>, taskId: string):
       : `workflow/${reference.executionId}?includeTasks=true`;
   const { status, body } = await engine.request({ method: 'GET', path: `/api/${path}` });
   if (status === 404 || status === 204) return undefined;
-  if (status !== 200) throw new EngineError('refused', `GET /api/${path}: engine responded with ${status}`, { status });
+  if (status !== 200)
+    throw new EngineError('refused', `GET /api/${path}: the engine responded with ${status}`, { status });
   const found = parseResponse<Partial<Task> & { tasks?: Task[] }>({ body });
   if (reference !== undefined)
     return found.tasks?.findLast((task) => task.referenceTaskName === reference.referenceName);

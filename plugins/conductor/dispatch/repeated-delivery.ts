@@ -11,7 +11,7 @@
 import { isSafeMethod } from '#lib/http/methods.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 
-const unreceived = 'no worker received the task of poll ';
+const unreceived = 'no worker received the task after poll ';
 /** Reason of a task that a worker returned without a reason or an output of its own. */
 export const returnedByWorker = 'its worker reported IN_PROGRESS';
 

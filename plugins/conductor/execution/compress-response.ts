@@ -30,7 +30,7 @@ export const compressParameter = Type.Optional(
             Type.Integer({
               minimum: 0,
               default: defaultOverBytes,
-              description: 'larger responses are compressed (bytes)',
+              description: 'size above which responses are compressed (bytes)',
             }),
           ),
         },
@@ -39,7 +39,7 @@ export const compressParameter = Type.Optional(
     ],
     {
       description:
-        'compression of responses with br or gzip for clients that accept it, on by default; `false` for responses with a secret next to text that a client chose',
+        'compression of responses with br or gzip for clients that accept it, on by default; set `false` where responses contain both a secret and text that a client chose',
     },
   ),
 );

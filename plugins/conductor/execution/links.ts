@@ -42,7 +42,7 @@ export function linkProblems({ routes, endpoints }: Pick<PolicyContext, 'routes'
     .filter((part) => pathOf(routes, part) === undefined)
     .map(
       (part) =>
-        `clients could not find their executions: add an apiEndpoint with the path parameter :id and the method GET, and in its pipeline the policy "executions" with serve: ${part}`,
+        `clients cannot find their executions: add an apiEndpoint with the path parameter :id and the method GET, and in its pipeline the policy "executions" with serve: ${part}`,
     );
 }
 

@@ -73,7 +73,7 @@ export function judgeCall({ method, path, scopes }: PlannedRequest, strip: strin
   if (path === undefined) return undefined;
   const call = findAllowedCall(method, path.split('?', 1)[0]?.slice(strip.length) ?? '');
   if (call === undefined) return { status: 404, reason: 'the router does not forward this call to the engine' };
-  return scopes.has(call.scope) ? undefined : { status: 403, reason: `this call needs ${call.scope}` };
+  return scopes.has(call.scope) ? undefined : { status: 403, reason: `this call needs the scope ${call.scope}` };
 }
 
 function decodeSegments(path: string): string[] | null {

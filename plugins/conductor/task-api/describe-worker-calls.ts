@@ -54,13 +54,13 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
     },
   },
   poll: {
-    description: 'Waits for 100 ms. The poll for several tasks waits for longer, and costs fewer calls.',
+    description: 'Waits for 100 ms. The poll for several tasks can wait longer and needs fewer calls.',
     parameters: pollParameters,
     responses: { '200': { description: 'The task.', content: json(reference('conductor.Task')) }, '204': noTask },
   },
   update: {
     description:
-      'Ends a task, or puts it back with `IN_PROGRESS`. Repeat the call until it gets a 200: the engine ignores a second result of the same task.',
+      'Ends a task, or puts it back with `IN_PROGRESS`. After a lost connection, 429 or 5xx, repeat the call: the engine ignores a second result of the same task.',
     requestBody: result,
     responses: {
       '200': {
@@ -114,7 +114,7 @@ const body = {
   escaped: {
     const: true,
     description:
-      'The texts of the other members are escaped: a backslash and the character after it stand for that character.',
+      'The strings in `path`, `query`, `params` and `headers` are escaped: replace each backslash and the character after it with that character.',
   },
   sealed: text('The other members, encrypted (JWE), when payloads are encrypted.'),
 };
@@ -234,7 +234,7 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
     properties: {
       statusCodeValue: { type: 'integer', minimum: 200, maximum: 599 },
       headers,
-      answeredAt: { type: 'string', format: 'date-time', description: 'With a write: when the back end responded.' },
+      answeredAt: { type: 'string', format: 'date-time', description: 'Writes only: when the back end responded.' },
       ...body,
     },
   },

@@ -161,7 +161,8 @@ class EngineApi {
       return { exchange: parsed, statuses: await this.#reportAll(parsed.results, context) };
     });
     const isAccepted = statuses.every((status) => status === 200);
-    if (!isAccepted) contextOf(context.request).reason = `results were not accepted: ${statuses.join(', ')}`;
+    if (!isAccepted)
+      contextOf(context.request).reason = `not every result was accepted; statuses: ${statuses.join(', ')}`;
     const { allowed, refused } = limits.sortQueues(context.clientId, exchange.wanted);
     if (statuses.length === 0) {
       if (!dispatchesTasks()) throw shuttingDown();
@@ -269,7 +270,7 @@ class EngineApi {
         (error: unknown) => {
           if (error instanceof EngineError) return engineUnavailable().status;
           if (!(error instanceof Problem))
-            this.#dependencies.log.error(errorFields(error), 'a result was not reported');
+            this.#dependencies.log.error(errorFields(error), 'could not report a result to the engine');
           return toProblem(error).status;
         },
       );

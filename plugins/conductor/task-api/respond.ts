@@ -16,6 +16,6 @@ export function send(
 export function wholeNumber(text: string | null, absent: number): number {
   const value = text === null || text === '' ? absent : Number(text);
   if (!Number.isInteger(value) || value < 0)
-    throw new Problem('malformed-request', { detail: 'count and timeout must be whole numbers.' });
+    throw new Problem('malformed-request', { detail: 'count and timeout must be non-negative integers.' });
   return value;
 }

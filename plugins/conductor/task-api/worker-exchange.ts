@@ -25,7 +25,8 @@ const maxQueues = 100;
 /**
  * Parses the body: lines of JSON. The first has `workerId`, `timeout` and `wanted`; every other line is one result,
  * which stays as it was sent.
- * @throws Problem `malformed-request` (400) when the first line is not as described
+ * @throws Problem `malformed-request` (400) when the first line is not as described, or when there are more than 100
+ *   entries in `wanted` or more than 1,000 results
  */
 export function parseExchange(body: Buffer): WorkerExchange {
   const [first = body, ...results] = splitLines(body);
@@ -70,6 +71,7 @@ function parseObject(text: Buffer): Record<string, unknown> {
 function refuse(): never {
   throw new Problem('malformed-request', {
     detail:
-      'The body must be JSON lines: {workerId, timeout, wanted: [{taskType, domain, count}]}, then one result a line.',
+      'The body must be JSON lines: {workerId, timeout, wanted: [{taskType, domain, count}]}, then one task result per ' +
+      `line; at most ${maxQueues} entries in wanted and ${maxResults} results.`,
   });
 }

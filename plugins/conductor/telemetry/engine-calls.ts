@@ -21,7 +21,7 @@ export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) =
   const registers = [metrics];
   const seconds = new Histogram({
     name: 'router_engine_call_seconds',
-    help: 'Time of the calls to the engine: start, report, poll, status or other',
+    help: 'Duration of calls to the engine, by call: start, report, poll, status or other',
     labelNames: ['call'],
     buckets,
     registers,

@@ -32,7 +32,7 @@ export function createExecutionMetrics(metrics: Registry): ExecutionMetrics {
   });
   const seconds = new Histogram({
     name: 'router_request_stage_seconds',
-    help: 'Time of a request with an execution, by stage',
+    help: 'Duration of requests with an execution, by stage',
     labelNames: ['route', 'stage'],
     buckets,
     registers,

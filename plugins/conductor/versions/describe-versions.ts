@@ -23,8 +23,10 @@ export function describeVersions({ shares, isSplit }: PinnedVersions, scope: str
         name: 'X-Workflow-Version',
         in: 'header',
         description: `The version of the workflow that is to serve the request: ${versions.join(', ')}. ${
-          scope === undefined ? 'No client may choose: leave it out.' : `Only with the scope \`${scope}\`.`
-        } Without it, a client gets the same version each time.`,
+          scope === undefined
+            ? 'No client may choose a version: omit this header.'
+            : `Only with the scope \`${scope}\`.`
+        } Without the header, a client gets the same version each time.`,
         schema: { type: 'string', enum: versions.map(String) },
       },
     ],

@@ -22,7 +22,8 @@ const guard = Type.Object(
       Type.Integer({
         minimum: 1,
         default: 20,
-        description: 'minimum number of requests of a version, and of the others together, before it is judged',
+        description:
+          'minimum number of requests of a version, and of all others together, before the version is judged',
       }),
     ),
   },

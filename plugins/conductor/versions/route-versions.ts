@@ -59,7 +59,7 @@ export class RouteVersions {
   get notices(): string[] {
     const { guarded } = this.#options;
     return [...(guarded?.guard.removed ?? [])].map(
-      (version) => `${routesOf(guarded)}: version ${version} fails and gets no new traffic`,
+      (version) => `${routesOf(guarded)}: version ${version} failed too often and gets no new traffic`,
     );
   }
 
@@ -118,7 +118,7 @@ export class RouteVersions {
     const { own, others } = removal;
     this.#dependencies.log.error(
       { route: routesOf(guarded), workflow, workflowVersion: version },
-      `version ${version} fails (${describe(own)}; the others ${describe(others)}) and gets no new traffic until gateway.config.yml has other versions for this route, or this router restarts`,
+      `version ${version} failed too often (${describe(own)} requests; the other versions: ${describe(others)}) and gets no new traffic until gateway.config.yml changes the versions, shares or versionGuard of this route, or this router restarts`,
     );
   }
 }

@@ -91,7 +91,7 @@ function keyNameOf(request: Request, { clientId }: RequestContext, isRequired: b
   if (!isRequired) return undefined;
   const detail =
     key === undefined
-      ? 'Send one of your own with every write, such as a UUID.'
+      ? 'Send a key of your own, such as a UUID, with every write.'
       : 'A key counts only with an access token, because all anonymous clients would share their keys.';
   throw new Problem('idempotency-key-missing', { detail });
 }

@@ -112,7 +112,8 @@ export class Introspection {
 
   #read(claims: Claims): AccessToken {
     const { rules, requiresAudience, clock } = this.#options;
-    if (typeof claims['active'] !== 'boolean') throw new ProviderError('bad-answer', 'introspection: no "active"');
+    if (typeof claims['active'] !== 'boolean')
+      throw new ProviderError('bad-answer', 'introspection: "active" is missing or not a boolean');
     if (!claims['active']) throw new InvalidTokenError('inactive');
     const { token_type: type, iss, aud } = claims;
     // A refresh token may be active too, but is not an access token.

@@ -43,7 +43,7 @@ function fromHeader(header: string, form: Form): ClientCredentials {
   const credentials = parseBasic(header);
   const claimed = form.get('client_id');
   if (claimed !== undefined && claimed !== credentials.clientId) {
-    throw new OAuthError('invalid_request', 'client_id is not the client that authenticates');
+    throw new OAuthError('invalid_request', 'client_id does not match the client id in Authorization');
   }
   return credentials;
 }

@@ -23,16 +23,18 @@ const tokenRequest: Schema = {
   required: ['grant_type'],
   properties: {
     grant_type: { const: 'client_credentials' },
-    client_id: text('Here or, with the secret, in `Authorization: Basic`; not in both.'),
-    client_secret: text('The secret of the client.'),
-    scope: text('Scopes separated by spaces; without it, whatever the client may have.'),
+    client_id: text('Id of the client; required unless `Authorization: Basic` contains the id and the secret.'),
+    client_secret: text('Secret of the client; must be absent when `Authorization` is sent.'),
+    scope: text(
+      'Requested scopes, separated by spaces; when absent, the router or the identity provider chooses the scopes.',
+    ),
   },
 };
 const tokenResponse: Schema = {
   type: 'object',
   required: ['access_token', 'token_type'],
   properties: {
-    access_token: text('Send it as `Authorization: Bearer …`.'),
+    access_token: text('Access token, to be sent as `Authorization: Bearer …`.'),
     token_type: text('`Bearer`.'),
     expires_in: seconds,
     scope: text('The granted scopes, separated by spaces.'),
@@ -81,12 +83,12 @@ export const describeConductorToken: PolicyDescription = {
         ConductorKey: {
           type: 'object',
           required: ['keyId', 'keySecret'],
-          properties: { keyId: text('Id of the OAuth client.'), keySecret: text('Its secret.') },
+          properties: { keyId: text('Id of the OAuth client.'), keySecret: text('Secret of the OAuth client.') },
         },
         ConductorToken: {
           type: 'object',
           required: ['token'],
-          properties: { token: text('Send it as `X-Authorization`.'), expires_in: seconds },
+          properties: { token: text('Access token, to be sent as `X-Authorization`.'), expires_in: seconds },
         },
       },
     },

@@ -5,7 +5,7 @@ import { OAuthError } from './oauth-error.ts';
 /** Parameters by name. Parameters without a value are omitted, as if they had not been sent (RFC 6749 section 3.2). */
 export type Form = ReadonlyMap<string, string>;
 
-const malformed = 'The body is not application/x-www-form-urlencoded';
+const malformed = 'The body is not valid application/x-www-form-urlencoded';
 
 /**
  * Parses a body.

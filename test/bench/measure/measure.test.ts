@@ -67,8 +67,8 @@ describe("the engine's count", () => {
   });
 });
 
-describe('memory', () => {
-  it('grows from the second tenth of the requests to the last', () => {
+describe('memory growth', () => {
+  it('is measured from the second tenth of the requests to the last', () => {
     const readings = [0, 15, 50, 95, 100].map((requests) => ({ requests, memory: { router: 100 + requests } }));
     expect(growthOf(readings, 100)).toEqual({ router: { before: 115, after: 197.5 } });
   });

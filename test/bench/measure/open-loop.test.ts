@@ -25,7 +25,7 @@ async function load(listener: RequestListener, options: Partial<LoadOptions> & P
 }
 
 describe('an open loop', () => {
-  it('sends all due requests although none gets a response', async () => {
+  it('sends all due requests even though none gets a response', async () => {
     const figures = await load(() => undefined, { arrival: { perSecond: 500 } });
     expect(figures).toMatchObject({ unanswered: 100, goodput: 0, offeredPerSecond: 500 });
   });

@@ -1,5 +1,4 @@
-// Tests of measuring systems: results are available after each repetition, and a repetition that breaks off affects no
-// other.
+// Tests of measuring systems: results are available after each repetition, and an aborted repetition affects no other.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -46,7 +45,7 @@ it('yields the results after each repetition', async () => {
   }
 });
 
-it('keeps the other repetitions of a system when one broke off', async () => {
+it('keeps the other repetitions of a system when one is aborted', async () => {
   const [, results] = await measureAll(peerThatFailsAt('a', 2), peerThatFailsAt('b'));
   expect(results?.[0]?.loads).toHaveLength(2);
   expect(results?.map(({ notRun, brokenOff }) => [notRun, brokenOff])).toEqual([

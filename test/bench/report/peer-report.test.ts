@@ -94,7 +94,7 @@ describe('the report', () => {
       expect(text).toContain(part);
   });
 
-  it('lists the programs and settings of every system, also of one that did not run', () => {
+  it('lists the programs and settings of every system, even of one that did not run', () => {
     for (const { name } of results) expect(text).toContain(`${name} 1.0`);
   });
 });

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { setProperties } from '../../../cli/edit/property-file.ts';
 import { anyText, fc } from '../../run/properties.ts';
 
-it('puts a new key after its relatives and leaves comments, order and blank lines', () => {
+it('puts a new key after related keys, and keeps comments, order and blank lines', () => {
   const text =
     '# addresses\nadaptor.001.url=http://a\n! domain\nadaptor.002.domain = 002\n\n# movies\nmovies.url=http://m\n';
   expect(setProperties(text, { 'adaptor.003.url': 'http://host:8084/x', 'students.url': 'http://s' })).toBe(

@@ -112,7 +112,7 @@ test('a port that is taken → an error that names it and its variable', async (
   rmSync(stateDir, { recursive: true });
 });
 
-/** Returns output that is not a JSON log line, which would be a mistake. */
+/** Returns the lines of an output that are not JSON; there should be none. */
 const nonJsonLinesOf = (output: string) => output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
 
 test('as a process: ready over IPC, nothing but log lines, state kept through SIGKILL, 0 on SIGTERM with a request open', async () => {

@@ -171,7 +171,7 @@ describe('persons', () => {
   });
 
   test.each(['application/merge-patch+json', 'application/json; charset=utf-8', 'Application/JSON'])(
-    'PATCH as %s is JSON',
+    'PATCH as %s is accepted as JSON',
     async (type) => {
       const called = await backEnds.call('PATCH', ramona, { body: {}, headers: { 'content-type': type } });
       expect(called.status).toBe(200);
@@ -297,7 +297,7 @@ describe('refusals', () => {
       for (const path of [`${college}/terms`, '/adaptors/002/mock/echo/x', '/adaptors/001/mock/faults/empty']) {
         const { status, body } = await backEnds.call('GET', path, { headers: { [name]: 'Bearer marker-of-token' } });
         expect([status, body]).toMatchObject([403, { code: 'authorization-refused' }]);
-        expect(JSON.stringify(body)).toMatch(/OAuth is off here, and no token may reach an adaptor/);
+        expect(JSON.stringify(body)).toMatch(/this adaptor does not use OAuth, and no token may reach it/);
         expect(JSON.stringify(body)).not.toContain('marker-of-token');
       }
     },

@@ -1,4 +1,4 @@
-// The fault endpoints behave as documented.
+// Tests that the fault endpoints of the stand-ins behave as documented.
 
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
@@ -50,10 +50,10 @@ test('slow/{ms}: responds after that time', async () => {
 test.each(['slow/60000', 'never'])('%s: nothing is left open when the client disconnects', async (fault) => {
   const client = new AbortController();
   const asked = ask(fault, { signal: client.signal }).catch((error: Error) => error.name);
-  await pollUntil('the request has arrived', async () => (await countOpen()) === 1);
+  await pollUntil('the request to arrive', async () => (await countOpen()) === 1);
   client.abort();
   expect(await asked).toBe('AbortError');
-  await pollUntil('nothing is open', async () => (await countOpen()) === 0);
+  await pollUntil('the request to end', async () => (await countOpen()) === 0);
 });
 
 test('cut: half of the body that was promised, then a reset', async () => {

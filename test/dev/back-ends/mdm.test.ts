@@ -27,7 +27,7 @@ const notify = async (body: object) => {
 const readLog = async (query: string) => (await backEnds.get(`/mdm/governance-log${query}`)).body as object[];
 
 describe('notifications', () => {
-  test('names the interested system with its own id of the person', async () => {
+  test('names the interested system with the id that the person has there', async () => {
     const notification = newNotification();
     expect(await notify(notification)).toEqual({
       status: 200,

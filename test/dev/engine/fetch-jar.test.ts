@@ -1,3 +1,5 @@
+// Tests of the download of the engine's jar with Maven.
+
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,7 +86,7 @@ describe('fetchJar', () => {
     const fetched = fetch({ signal: stop.signal });
     // The shell creates the file before it writes to it.
     const readPid = () => existsSync(join(root, 'pid')) && Number(readFileSync(join(root, 'pid'), 'utf8'));
-    const pid = await pollUntil('Maven runs', () => readPid() || undefined);
+    const pid = await pollUntil('Maven to run', () => readPid() || undefined);
     stop.abort();
     await expect(fetched).rejects.toThrow();
     expect(() => process.kill(pid, 0)).toThrow();

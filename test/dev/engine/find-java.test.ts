@@ -1,3 +1,5 @@
+// Tests of the search for a suitable Java, and of the message when no engine can run.
+
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -31,7 +33,7 @@ describe('findJava', () => {
     expect(java).toEqual({ command, major: 21 });
   });
 
-  it('skips a JAVA_HOME and a PATH that are too old, and chooses the newest Java in a folder', async () => {
+  it('skips a Java in JAVA_HOME or PATH that is too old, and chooses the newest Java in a folder', async () => {
     installJava('old', '17.0.15');
     installJava('jvm/jdk-21', '21.0.5');
     const command = installJava('jvm/jdk-25', '25.0.3');

@@ -1,3 +1,5 @@
+// Tests of the installation of the engine in the user's cache.
+
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,5 @@
+// Tests of the verification of large files by digest, and of the location of the user's cache.
+
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

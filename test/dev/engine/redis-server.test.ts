@@ -1,3 +1,5 @@
+// Tests of the stack's own Redis server.
+
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

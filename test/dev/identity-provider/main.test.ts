@@ -55,7 +55,7 @@ test('SIGUSR2 rotates the signing keys', async () => {
   };
   const before = await countKeys();
   program.process.kill('SIGUSR2');
-  await pollUntil('a new key is published', async () => (await countKeys()) === before + 1);
+  await pollUntil('a new key to be published', async () => (await countKeys()) === before + 1);
   await program.stop();
 });
 

@@ -1,3 +1,5 @@
+// Tests of the lock file between processes.
+
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -71,7 +73,7 @@ describe('a lock', () => {
     writeFileSync(path, String(owner.pid));
     const told: number[] = [];
     const acquired = acquireLock(path, { onWait: (pid) => told.push(pid) });
-    await pollUntil('it waits', () => told.length === 1);
+    await pollUntil('the call of onWait', () => told.length === 1);
     owner.kill('SIGKILL');
     (await acquired)();
     expect(told).toEqual([owner.pid]);

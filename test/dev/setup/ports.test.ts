@@ -1,3 +1,5 @@
+// Tests of the ports of the stack, and of the check whether they are free.
+
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';

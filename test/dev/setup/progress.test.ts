@@ -1,3 +1,5 @@
+// Tests of the progress line.
+
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createProgress } from '../../../dev/setup/progress.mjs';

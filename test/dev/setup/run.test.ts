@@ -1,3 +1,5 @@
+// Tests of run.mjs, which installs dependencies if needed and then runs an entry file.
+
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
@@ -53,17 +55,17 @@ describe('dependencies', () => {
     const runs = [project.run(), project.run()];
     for (const run of runs) expect(await run.ended).toEqual({ code: 0, signal: null });
     expect(project.npmRuns()).toHaveLength(1);
-    expect(runs.map(({ printed }) => printed.text).join('')).toMatch(/Another start \(process \d+\) is installing/);
+    expect(runs.map(({ printed }) => printed.text).join('')).toMatch(/Another process \(\d+\) is installing/);
   });
 
-  it('are installed although an earlier start died in the middle', async () => {
+  it('are installed even when an earlier start was killed during the installation', async () => {
     const pidFile = join(project.root, 'npm-pid');
     project.npm(`echo $$ > ${pidFile}; exec sleep 60`);
     const first = project.run();
-    await pollUntil('npm runs', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
+    await pollUntil('npm to run', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
     first.process.kill('SIGKILL');
     const pid = Number(readFileSync(pidFile, 'utf8'));
-    await pollUntil('npm has ended as well', () => !isAlive(pid));
+    await pollUntil('npm to end as well', () => !isAlive(pid));
     project.npm('');
     expect(await project.run().ended).toEqual({ code: 0, signal: null });
     expect(project.npmRuns()).toHaveLength(2);
@@ -123,7 +125,7 @@ describe('an entry', () => {
     expect(run.printed.text).toBe(`${join(project.root, 'node_modules/.cache/node-compile')}\n`);
   });
 
-  it('is compiled again where coverage is measured', async () => {
+  it('runs without the compile cache while coverage is measured', async () => {
     project.entry('console.log(process.env.NODE_COMPILE_CACHE);');
     const run = project.start({ NODE_V8_COVERAGE: join(project.root, 'coverage') }, '--help');
     await run.ended;
@@ -154,7 +156,7 @@ describe('an entry', () => {
   async function startListening(): Promise<{ run: Run; pid: number }> {
     project.entry(listening);
     const run = project.run();
-    await pollUntil('the entry runs', () => /pid \d+\n/.test(run.printed.text));
+    await pollUntil('the entry to run', () => /pid \d+\n/.test(run.printed.text));
     return { run, pid: Number(/pid (\d+)/.exec(run.printed.text)?.[1]) };
   }
 
@@ -169,7 +171,7 @@ describe('an entry', () => {
   it('gets one Ctrl-C when the signal arrives from the terminal and from npm', async () => {
     const { run } = await startListening();
     run.process.kill('SIGINT');
-    await pollUntil('it was passed on', () => run.printed.text.includes('got SIGINT'));
+    await pollUntil('the entry to get SIGINT', () => run.printed.text.includes('got SIGINT'));
     run.process.kill('SIGINT');
     await run.ended;
     expect(run.printed.text.match(/got/g)).toHaveLength(1);
@@ -178,7 +180,7 @@ describe('an entry', () => {
   it('ends when run.mjs is killed', async () => {
     const { run, pid } = await startListening();
     run.process.kill('SIGKILL');
-    await pollUntil('it has ended', () => !isAlive(pid));
+    await pollUntil('the entry to end', () => !isAlive(pid));
   });
 
   it('and the processes in its group end when run.mjs is killed', async () => {
@@ -188,9 +190,9 @@ describe('an entry', () => {
       console.log('pid', child.pid);
     `);
     const run = project.run();
-    await pollUntil('it runs', () => /pid \d+\n/.test(run.printed.text));
+    await pollUntil('the entry to run', () => /pid \d+\n/.test(run.printed.text));
     const pid = Number(/pid (\d+)/.exec(run.printed.text)?.[1]);
     run.process.kill('SIGKILL');
-    await pollUntil('its child has ended', () => !isAlive(pid));
+    await pollUntil('the child of the entry to end', () => !isAlive(pid));
   });
 });

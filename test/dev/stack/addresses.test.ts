@@ -1,3 +1,5 @@
+// Tests of the addresses that a running stack publishes for the CLI.
+
 import { describe, expect, it } from 'vitest';
 import { addressesOf } from '../../../dev/stack/addresses.ts';
 import { readSettings } from '../../../dev/stack/options.ts';

@@ -1,3 +1,5 @@
+// Tests of child processes: readiness, signals, and their end when the launcher is killed.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -99,7 +101,7 @@ describe('a child', () => {
     const child = start('stays.ts');
     await child.ready;
     await child.stop();
-    await pollUntil('the process group is empty', () => !isGroupAlive(child.pid ?? 0));
+    await pollUntil('the process group to be empty', () => !isGroupAlive(child.pid ?? 0));
   });
 });
 
@@ -109,8 +111,8 @@ describe('a launcher that is killed', () => {
     const pids = await readPids(launcher);
     expect(pids.map(isAlive)).toEqual([true, true, true]);
     launcher.kill('SIGKILL');
-    await pollUntil('all children have ended', () => !pids.some(isAlive));
-    await pollUntil('their watchers have ended', () => !pids.some(isGroupAlive));
+    await pollUntil('all children to end', () => !pids.some(isAlive));
+    await pollUntil('their watchers to end', () => !pids.some(isGroupAlive));
   });
 });
 

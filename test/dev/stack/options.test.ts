@@ -1,3 +1,5 @@
+// Tests of the flags and settings of `npm start`, and of the environment of its programs.
+
 import { describe, expect, it } from 'vitest';
 import { help, parseFlags, readSettings } from '../../../dev/stack/options.ts';
 import { configSchema } from '#lib/config/schema.ts';

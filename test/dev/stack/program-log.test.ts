@@ -1,3 +1,5 @@
+// Tests of the log of a program, and of the readable form of its lines.
+
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

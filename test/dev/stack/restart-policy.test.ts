@@ -1,3 +1,5 @@
+// Tests of the restart policy: exponential backoff, and the limit of crashes.
+
 import { describe, expect, it } from 'vitest';
 import { decideRestart, restartPolicy } from '../../../dev/stack/restart-policy.ts';
 

@@ -1,3 +1,5 @@
+// Tests of the development stack: starting, logging, restarting and stopping its programs.
+
 import { createServer, type Server } from 'node:http';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
@@ -94,13 +96,13 @@ describe('a stack', () => {
   it('names a program that died, with its last lines, and starts it again', async () => {
     const { start, said } = createStack([fixture('router', 'dies.ts', { args: ['100'] })]);
     await start();
-    await pollUntil('it was started again', () => said.length >= 2);
+    await pollUntil('the router to be started again', () => said.length >= 2);
     expect(said[0]?.split('\n').map((line) => line.trim())).toEqual([
       'router ended unexpectedly (exit code 3); starting it again in 250 ms. Its last lines:',
       'first line',
       'fatal: cannot start: no luck',
     ]);
-    expect(said[1]).toBe('router works again.');
+    expect(said[1]).toBe('router recovered.');
   });
 
   it('fails with the last lines of a program that keeps crashing', async () => {
@@ -120,7 +122,7 @@ describe('a stack', () => {
     await start();
     const stopped: string[] = [];
     const stopping = stack.stop();
-    await pollUntil('all were asked to stop', () => {
+    await pollUntil('all programs to receive SIGTERM', () => {
       for (const name of ['back-ends', 'router', 'workers']) {
         if (!stopped.includes(name) && logOf(name).includes('got SIGTERM')) stopped.push(name);
       }

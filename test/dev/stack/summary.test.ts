@@ -1,3 +1,5 @@
+// Tests of the text that `npm start` prints.
+
 import { describe, expect, it } from 'vitest';
 import { readSettings } from '../../../dev/stack/options.ts';
 import { summary } from '../../../dev/stack/summary.ts';

@@ -1,3 +1,5 @@
+// Tests of the supervisor of a program: restarts after crashes, and giving up.
+
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Child, startChild } from '../../../dev/stack/child.ts';
@@ -45,7 +47,7 @@ describe('a supervisor', () => {
   it('gives up on a program that keeps crashing', async () => {
     const { supervisor, crashes, output } = supervise('dies.ts');
     supervisor.start();
-    await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
+    await expect(supervisor.ready).rejects.toThrow('the program kept crashing');
     expect(crashes.map(({ decision }) => decision.action)).toEqual(['restart', 'restart', 'give up']);
     expect(crashes[0]?.ending).toEqual({ code: 3, signal: null });
     expect(output.text.match(/first line/g)).toHaveLength(3);
@@ -56,7 +58,7 @@ describe('a supervisor', () => {
       throw new Error('no space left');
     });
     supervisor.start();
-    await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
+    await expect(supervisor.ready).rejects.toThrow('the program kept crashing');
     expect(crashes.map(({ ending }) => ending.error?.message)).toEqual(Array(3).fill('no space left'));
     await supervisor.stop();
   });
@@ -68,7 +70,7 @@ describe('a supervisor', () => {
     };
     const { supervisor, crashes } = superviseLaunch(() => startChild({ ...options, waitUntilReady }));
     supervisor.start();
-    await expect(supervisor.ready).rejects.toThrow('it cannot stay up');
+    await expect(supervisor.ready).rejects.toThrow('the program kept crashing');
     // Whether the signal ends the program or the program ends itself depends on how far its start has come.
     expect(crashes).toHaveLength(3);
     for (const { ending } of crashes) expect(ending.error?.message).toBe('not ready in time');
@@ -96,6 +98,6 @@ describe('a supervisor', () => {
     supervisor.start();
     await pollUntil('the program to crash', () => crashes.length === 1);
     await supervisor.stop();
-    await expect(supervisor.ready).rejects.toThrow('it was stopped');
+    await expect(supervisor.ready).rejects.toThrow('the program was stopped');
   });
 });

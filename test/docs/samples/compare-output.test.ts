@@ -7,7 +7,7 @@ const [one, two, three] = ['1', '2', '3'].map((digit) => `0d327b12-714b-4246-8a2
 const compare = (language: string, shown: string, real: string) =>
   differenceOf(shown, real, { language, ids: new Map() });
 
-describe('is as shown', () => {
+describe('accepts', () => {
   it.each([
     ['another duration, and the width of its column', 'text', 'took    state\n694 ms  ok\n', 'took   state\n12 ms  ok'],
     ['no duration in a column', 'text', 'a  -  3 ms', 'a  2 ms  -'],
@@ -21,7 +21,7 @@ describe('is as shown', () => {
   ])('%s', (_title, language, shown, real) => expect(compare(language, shown, real)).toBeUndefined());
 });
 
-describe('differs', () => {
+describe('reports', () => {
   it.each([
     ['another word', 'text', 'added', 'changed'],
     ['another number', 'text', '2 to add', '3 to add'],

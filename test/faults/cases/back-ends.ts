@@ -39,7 +39,7 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
       await pause(100);
     }
   };
-  // Uses half of the tasks that a worker runs concurrently for adaptors; the other half is left for the healthy
+  // Uses less than half of the adaptor tasks that a worker runs concurrently; the rest is left for the healthy
   // college.
   await Promise.all([sync, sync, sync, sync, patch, patch, patch].map(client));
   await backEnd.setMood('good');
@@ -48,7 +48,7 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
     timeoutMs: 20_000,
     everyMs: 200,
   });
-  await pollUntil('its connections to be let go', () => backEnd.open === 0);
+  await pollUntil('the bad back end to have no open requests', () => backEnd.open === 0);
 }
 
 const badMoods: Case = {

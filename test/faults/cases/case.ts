@@ -1,4 +1,4 @@
-// The interface of a case.
+// The interface that every fault injection case implements.
 
 import type { Requirement } from '../../run/requirements.ts';
 import type { Invariant } from '../violation.ts';
@@ -29,11 +29,11 @@ export interface Case {
   setUp?(engine: GivenEngine): Promise<SetUp>;
   /** Multiplies the response timeouts of all tasks. Default a quarter. */
   readonly timeoutScale?: number;
-  /** Time within which the system must settle after the last try, in milliseconds. Default 150 000. */
+  /** Time without progress after which the system must have settled, in milliseconds. Default 150 000. */
   readonly restMs?: number;
   /** True when no reconciler may have anything left to repair at the end of a run. */
   readonly nothingMissing?: boolean;
-  /** Additional requirements of the engine; the case then gets a separate engine. */
+  /** Additional requirements for the engine; the case then gets a separate engine. */
   readonly engine?: Omit<FaultEngineOptions, 'templateDir' | 'environment'> & {
     readonly kind?: EngineKind;
     readonly environment?: () => Readonly<Record<string, string>>;

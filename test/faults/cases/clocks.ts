@@ -9,7 +9,7 @@ import { startIdentityProvider } from '../start-world.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-/** The identity provider's clock is off; a new token is used at a router whose clock is right. */
+/** Returns the status of a request with a new token of an identity provider whose clock is off by `seconds`. */
 async function useTokenOf({ stack }: World, clock: Clock, seconds: number): Promise<number> {
   await stack.identityProvider.kill();
   clock.set(seconds);

@@ -19,7 +19,7 @@ import type { Case } from './case.ts';
 const writeTimeoutMs = 23_000;
 const budgetMs = 6_000;
 const lockMs = 65_000;
-/** Durations past a write's response timeout, and past its lock, in milliseconds. */
+/** How long each is stopped, in milliseconds: longer than a write's response timeout, or than its lock. */
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
 /** Number of additional workers that are stopped. */
 const addedWorkers = 5;

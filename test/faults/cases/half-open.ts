@@ -1,4 +1,4 @@
-// Cases of half-open connections: between router and engine, engine and database, clients, workers.
+// Cases of half-open connections: of the router to the engine, workers and clients, and of the engine to its database.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
@@ -73,9 +73,9 @@ const clients: Case = {
     world.proxies.backEnds.thaw();
     await Promise.all(sent);
     const closed = () => between.halfOpen === 0;
-    await pollUntil('the router to close what nobody reads', closed, { timeoutMs: 60_000 }).catch(() =>
-      world.expect(false, `${between.halfOpen} connections of clients that have gone are open`),
-    );
+    await pollUntil('the router to close the connections of clients that have gone', closed, {
+      timeoutMs: 60_000,
+    }).catch(() => world.expect(false, `${between.halfOpen} connections of clients that have gone are open`));
     world.repaired(clients.name);
     await world.untilServed({ routes: allOthers.filter((route) => route !== 'refused') });
     await between.stop();

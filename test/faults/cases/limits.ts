@@ -54,7 +54,7 @@ async function press({ operations }: World): Promise<void> {
   await Promise.all(Array.from({ length: pressing }, client));
 }
 
-/** Large responses take long, and their failures must not open the circuit breaker. */
+/** Large responses take a long time, and their failures must not open the circuit breaker. */
 const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'workers'>): WorldOptions => ({
   budgetMs: 15_000,
   router: { BREAKER_BACKEND_MINCALLS: '100000', ...router },

@@ -21,7 +21,7 @@ async function fill(world: World, count: number) {
   );
   const waits = () => readCount(stack.operationsUrl, 'router_completion_waiters');
   // On a slow machine, the adaptive limit admits only a few requests to the engine at once.
-  await pollUntil('a quarter of them to wait', async () => (await waits()) >= count / 4);
+  await pollUntil('a quarter of the requests to wait', async () => (await waits()) >= count / 4);
   return sent;
 }
 

@@ -1,4 +1,4 @@
-// Cases of the surroundings: identity provider, configuration server, MDM.
+// Cases in which a surrounding system fails: identity provider, configuration server, MDM.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,5 +1,5 @@
-// Cases of workers that are killed: before the call, between the call and the report, after the report, and all of
-// them.
+// Cases of workers that are killed: before the call, between the call and the report, after the report, and all workers
+// at once.
 
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type AnyEvent, now } from '../history.ts';
@@ -32,7 +32,7 @@ async function sendUnanswered(world: World): Promise<{ from: number; sent: Promi
   const from = now();
   world.proxies.backEnds.freezeAnswers();
   const sent = sendSome(world);
-  await pollUntil('the back ends to have got them', () => progress(world, from).arrived >= sent.length);
+  await pollUntil('the back ends to receive the requests', () => progress(world, from).arrived >= sent.length);
   return { from, sent };
 }
 
@@ -49,8 +49,8 @@ function progress(world: World, from: number) {
 }
 
 /**
- * Waits until the workers hold the writes, according to the engine. On a busy machine, a write can have ended by then,
- * or was never started. Reads were sent before the writes and are dispatched directly, without the engine's knowledge.
+ * Waits until the workers hold the writes, according to the engine. On a busy machine, a write may have ended by then,
+ * or never have been started. Reads were sent before the writes and are dispatched directly, without the engine's knowledge.
  */
 async function untilHandedOut(world: World, from: number): Promise<void> {
   const isAnswered = (op: string) =>
@@ -85,7 +85,7 @@ async function stateOfTask({ engine }: World, op: string): Promise<string | unde
   return found.find(({ correlationId }) => correlationId === op)?.tasks?.[0]?.status;
 }
 
-/** Expects that a write whose worker died has an unknown outcome, and that a read is handed out again. */
+/** Expects that requests whose worker died have an unknown outcome (504), or 200 for a read that ran again. */
 function expectLost(world: World, outcomes: readonly Outcome[], reads: ReadonlySet<string>): void {
   for (const { op, status } of outcomes) {
     const isExpected = status === 504 || (status === 200 && reads.has(op));

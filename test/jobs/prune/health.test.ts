@@ -32,7 +32,7 @@ it('returns 503 with the reason while the engine is unavailable, then 200', asyn
     response.end(url?.includes('/search') ? '{"totalHits":0,"results":[]}' : '[]');
   }).listen(port, '127.0.0.1');
   try {
-    await pollUntil('a round that was done', async () => (await health()).status === 200);
+    await pollUntil('a successful round', async () => (await health()).status === 200);
     expect((await health()).body.reasons).toEqual({});
   } finally {
     engine.close();

@@ -58,7 +58,6 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       return execution === undefined ? null : { status: execution.status, input: execution.input ?? {} };
     },
   };
-  // The clock advances with each search.
   const removeRows = async (ids: readonly string[]) => {
     for (const id of ids)
       index.splice(
@@ -67,6 +66,7 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       );
   };
   const rows = () => index.map(({ workflowId }) => workflowId);
+  // The clock advances with each search.
   return { api: api as unknown as ExecutionApi, clock: () => searches * 100, alive, batches, whole, removeRows, rows };
 }
 

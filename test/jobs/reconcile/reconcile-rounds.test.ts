@@ -226,7 +226,7 @@ describe('an event that is late', () => {
     ...{ workflowId: `n-${correlationId}`, correlationId, startTime: now, endTime: now },
   });
 
-  it('is left to its queue, and started when later ones were handled', async () => {
+  it('is left to its queue, and started once later ones have been handled', async () => {
     queueSizes = { [queue]: 3, mdm_notify: 1 };
     engine.put(patchAt('patch-1', now - 2 * minute));
     engine.put(patchAt('patch-2', now - 90_000));
@@ -313,7 +313,7 @@ it('reports what it repaired before the engine was killed', async () => {
 });
 
 describe('a backlog', () => {
-  it('is repaired by a few calls at once, and the rest in the next round', async () => {
+  it('is repaired over several rounds, with at most eight concurrent calls', async () => {
     for (let at = 0; at < 500; at++) engine.put(patch({ workflowId: `patch-${at}` }));
     let [open, most] = [0, 0];
     engine.beforeCall = async ({ path }) => {
@@ -333,7 +333,7 @@ describe('a backlog', () => {
     expect(most).toBe(8);
   });
 
-  it('of unknown outcomes: each probe is evaluated at once, at most four at a time', async () => {
+  it('of unknown outcomes: at most four probes run at a time, and each is evaluated as soon as it ends', async () => {
     const taken = task('college-adaptor_intake', { status: 'TIMED_OUT' });
     const body = createInbound({ ...requestOf('p1'), body: Buffer.from('{"cccid":"C1"}') });
     const timedOut = (workflowId: string) =>

@@ -95,7 +95,7 @@ describe('a removed key', () => {
     const { config, warnings } = await load(env());
     expect(config).not.toHaveProperty([removed]);
     expect(warnings).toEqual([
-      expect.stringMatching(/: admission\.reservedPercent no longer has an effect \(.* round-robin\): remove it$/),
+      expect.stringMatching(/: admission\.reservedPercent no longer has an effect \(.* reads and writes\): remove it$/),
     ]);
   });
 

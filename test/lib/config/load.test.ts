@@ -110,11 +110,11 @@ describe('problems are all reported at once', () => {
     );
     const problems = await problemsOf({ CONFIG_URL: `${file},${base}/missing.properties` }, ['oauth.issuer'] as never);
     expect(problems).toEqual([
-      `${base}/missing.properties cannot be read: it responded with 404`,
+      `${base}/missing.properties cannot be read: the server responded with 404`,
       expect.stringContaining('router.prot is not a known key'),
       expect.stringContaining('did you mean router.responseDeadlineMs?'),
       expect.stringContaining('ops.port must be integer, but is "x"'),
-      expect.stringMatching(/sentry\.dsn must be a URL \(http-url\)$/),
+      expect.stringMatching(/sentry\.dsn must be an http or https URL$/),
       'oauth.issuer is not set: set it in a property file or as OAUTH_ISSUER',
     ]);
   });
@@ -149,7 +149,9 @@ describe('problems are all reported at once', () => {
 
   it('any other malformed URL, without its password', async () => {
     const [problem] = await problemsOf({ OAUTH_ISSUER: 'htp://user:hush@id.example.org' });
-    expect(problem).toBe('environment: oauth.issuer must be a URL (http-url), but is "htp://********@id.example.org"');
+    expect(problem).toBe(
+      'environment: oauth.issuer must be an http or https URL, but is "htp://********@id.example.org"',
+    );
   });
 
   it('a remote file whose server never responds, after the timeout and the retries', async () => {

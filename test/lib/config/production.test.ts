@@ -121,7 +121,7 @@ describe('production', () => {
     });
   });
 
-  it('PROFILE=production is production, anything else is not', async () => {
+  it('PROFILE=production counts as production; other profiles do not', async () => {
     const dev = { OAUTH_ISSUER: 'http://127.0.0.1:8083', WORKERS_CLIENTSECRET: 'worker-secret' };
     expect(await problemsOf({ ...dev, PROFILE: 'production' })).toHaveLength(2);
     expect(await problemsOf(dev)).toEqual([]);

@@ -56,7 +56,7 @@ describe('a body', () => {
     expect(decodeBody({})).toHaveLength(0);
   });
 
-  it('a compression bomb is refused before it is decompressed', () => {
+  it('a compression bomb is refused before it is fully decompressed', () => {
     const bomb = encodeBody(Buffer.alloc(50_000_000));
     expect(() => decodeBody(bomb, 1_000_000)).toThrow(RangeError);
   });

@@ -150,7 +150,7 @@ describe('the document of /executions', () => {
     const response = operationOf('/executions/{id}/response', 'get');
     expect(responseOf(response, 'default')?.headers).toHaveProperty('Content-Encoding');
     expect(codesOf(response, '404')).toEqual(['answer-pending', 'execution-unknown', 'unknown-college']);
-    // The code for the one of several executions of a key that was cancelled.
+    // idempotency-key-in-use: the execution was superseded by another one of its key.
     expect(codesOf(response, '409')).toEqual(['execution-cancelled', 'idempotency-key-in-use']);
     expect(codesOf(response, '504')).toEqual(['back-end-timeout', 'execution-timed-out', 'wait-budget-spent']);
   });

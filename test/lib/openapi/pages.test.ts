@@ -127,7 +127,7 @@ describe('codings', () => {
   });
 });
 
-describe('the page', () => {
+describe('the documentation page', () => {
   it.each(['GET', 'HEAD'])('%s / redirects to it', async (method) => {
     const answer = await router.ask('/', { method });
     expect([answer.status, answer.headers['location'], answer.bytes.length]).toEqual([302, '/docs', 0]);

@@ -37,7 +37,7 @@ const failureOf = (answer: Promise<unknown>) =>
     () => undefined,
     (error: unknown) => error,
   );
-const untilResponding = (redis: Redis) => pollUntil('Redis to answer', () => redis.isResponding);
+const untilResponding = (redis: Redis) => pollUntil('Redis to respond', () => redis.isResponding);
 
 it('rejects commands without sending them while nothing listens', async () => {
   const redis = await open(`redis://127.0.0.1:${await findFreePort()}`);
@@ -85,7 +85,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(await redis.run(set)).toBe('OK');
   });
 
-  it('logs each outage and each recovery once, whether it hangs or is killed', async () => {
+  it('logs each outage and each recovery once, whether Redis hangs or is killed', async () => {
     for (const outage of ['hang', 'kill', 'hang'] as const) {
       await server[outage]();
       await failureOf(redis.run(set));
@@ -183,7 +183,7 @@ describe('the connection to Redis', requires('redis'), () => {
     const heard: string[] = [];
     const unsubscribe = redis.subscribe(channel, (message) => void heard.push(message));
     for (const word of ['before', 'after']) {
-      await pollUntil(`${word} to be heard`, async () => {
+      await pollUntil(`the message "${word}"`, async () => {
         await server.command('PUBLISH', channel, word);
         return heard.includes(word);
       });
@@ -192,7 +192,10 @@ describe('the connection to Redis', requires('redis'), () => {
       await untilResponding(redis);
     }
     unsubscribe();
-    await pollUntil('nobody to listen', async () => (await server.command('PUBLISH', channel, 'last')) === 0);
+    await pollUntil(
+      'the channel to have no subscriber',
+      async () => (await server.command('PUBLISH', channel, 'last')) === 0,
+    );
   });
 
   it('stops while Redis hangs, with commands pending', async () => {
@@ -225,6 +228,6 @@ describe('the connection to Redis', requires('redis'), () => {
     const other = new RedisIdempotencyLocks(await open(server.url), 600_000);
     const taken = await pollUntil('the lock to be free', () => other.acquire(name));
     taken.release();
-    await pollUntil('the place to be free', () => places.acquire(key, 1));
+    await pollUntil('the permit to be free', () => places.acquire(key, 1));
   });
 });

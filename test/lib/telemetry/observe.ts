@@ -13,8 +13,9 @@ export interface Observation {
 }
 
 /**
- * Runs the process. @param kind what it uses once: an error report, or a span @param address address of the receiver;
- *   empty for none
+ * Runs the process.
+ * @param kind what the process uses once: an error report, or a span
+ * @param address address of the receiver; empty for none
  */
 export async function observe(kind: 'error' | 'span', address: string): Promise<Observation> {
   const script = fileURLToPath(new URL('observe-process.ts', import.meta.url));

@@ -29,7 +29,7 @@ describe('in-flight', () => {
   it('returns 429 with Retry-After above the limit, lets other clients pass, and releases the permit after the response', async () => {
     const host = await startHost({ requests: 2 });
     const held = [1, 2].map(() => call(`${host.url}/held`, client('a')));
-    await pollUntil('both to be held', () => host.held === 2);
+    await pollUntil('both requests to be held', () => host.held === 2);
     const refused = await call(host.url, client('a'));
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
     expect(refused.json()).toMatchObject({ detail: 'At most 2 requests at a time.' });
@@ -43,7 +43,7 @@ describe('in-flight', () => {
     const host = await startHost({ requests: 1 });
     const leave = new AbortController();
     const held = call(`${host.url}/held`, { ...client('a'), signal: leave.signal }).catch(() => 'gone');
-    await pollUntil('it to be held', () => host.held === 1);
+    await pollUntil('the request to be held', () => host.held === 1);
     leave.abort();
     expect(await held).toBe('gone');
     await pollUntil('the permit to be free', async () => (await call(host.url, client('a'))).status === 200);
@@ -52,7 +52,7 @@ describe('in-flight', () => {
   it('by route: counts all clients together', async () => {
     const host = await startHost({ requests: 1, by: 'route' });
     const held = call(`${host.url}/held`, client('a'));
-    await pollUntil('it to be held', () => host.held === 1);
+    await pollUntil('the request to be held', () => host.held === 1);
     expect((await call(host.url, client('b'))).status).toBe(429);
     host.letGo();
     await held;
@@ -61,7 +61,7 @@ describe('in-flight', () => {
   it('without parameters: limits only clients with a limit of their own', async () => {
     const host = await startHost({}, { 'client.loud.maxInFlight': 1 });
     const held = ['loud', 'quiet'].map((name) => call(`${host.url}/held`, client(name)));
-    await pollUntil('both to be held', () => host.held === 2);
+    await pollUntil('both requests to be held', () => host.held === 2);
     expect((await call(host.url, client('loud'))).status).toBe(429);
     expect((await call(host.url, client('quiet'))).status).toBe(200);
     host.letGo();

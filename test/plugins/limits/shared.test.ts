@@ -123,13 +123,13 @@ describe('two routers and one Redis', requires('redis'), () => {
     await pollUntil('both routers to count in Redis', async () => {
       headers = { 'x-client': randomUUID() };
       const held = call(`${one.url}/held`, { headers });
-      await pollUntil('it to be held', () => one.held === 1);
+      await pollUntil('the request to be held', () => one.held === 1);
       const status = await statusOf(other);
       one.letGo();
       await held;
       return status === 429;
     });
-    await pollUntil('the place to be free', async () => (await statusOf(other)) === 200);
+    await pollUntil('the permit to be free', async () => (await statusOf(other)) === 200);
   });
 
   it.each(['cut', 'freeze'] as const)(

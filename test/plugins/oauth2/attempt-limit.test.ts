@@ -49,7 +49,7 @@ describe('the token policy', () => {
     Promise.all(Array.from({ length: count }, async () => (await ask(client, secret)).status));
   const asked = () => provider.received.token.length;
 
-  it('ten wrong secrets → the next attempt is not tried: 429 with Retry-After, even for the right secret', async () => {
+  it('ten wrong secrets → the next attempt is refused: 429 with Retry-After, even for the right secret', async () => {
     for (let index = 0; index < 10; index++) expect((await ask('demo', `wrong-${index}`)).status).toBe(401);
     const limited = await ask('demo', 'right');
     expect(limited.status).toBe(429);
@@ -124,7 +124,7 @@ describe('the limit itself', () => {
       (error: unknown) => (error instanceof TooManyAttemptsError ? 'limited' : 'wrong'),
     );
 
-  it('a minute later → attempts are tried again', async () => {
+  it('a minute later → attempts are allowed again', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
     const limit = new AttemptLimit(createManualClock(), () => 1_000);
     for (let index = 0; index < 3; index++) expect(await outcome(limit, attempt())).toBe('wrong');
@@ -172,7 +172,7 @@ describe('the limit itself', () => {
     for (let index = 0; index < 3; index++) void outcome(limit, attempt(), never);
     let result = 'waiting';
     void outcome(limit, attempt()).then((value) => (result = value));
-    await pollUntil('the wait is over', () => {
+    await pollUntil('the wait to end', () => {
       clock.advance(100);
       return result !== 'waiting';
     });

@@ -33,7 +33,7 @@ async function start(options: Omit<SecuredHostOptions, 'clock'> = {}) {
     async refresh(ms = 300_000) {
       const before = await fetches(secured);
       clock.advance(ms);
-      await pollUntil('a background fetch has ended', async () => (await fetches(secured)) > before);
+      await pollUntil('a background fetch to end', async () => (await fetches(secured)) > before);
     },
     keyFetches: () => received.jwks.length,
   };
@@ -207,7 +207,7 @@ describe('a provider that is unavailable at the start', () => {
     expect(await host.readiness()).toHaveLength(1);
     expect((await get(host, 'malformed')).status).toBe(401);
     provider.behaviour.metadata = 'ok';
-    await pollUntil('ready', async () => {
+    await pollUntil('the plugin to be ready', async () => {
       clock.advance(250);
       return (await host.readiness()).length === 0;
     });
@@ -235,7 +235,7 @@ describe('discovery (OpenID Connect Discovery section 4, RFC 8414 section 3)', (
     const issuer = `${provider.url}/`;
     const host = await startPluginHost({ config: { OAUTH_ISSUER: issuer, OAUTH_AUDIENCE: provider.audience } });
     stops.push(host.stop, provider.stop);
-    await pollUntil('ready', async () => (await host.readiness()).length === 0);
+    await pollUntil('the plugin to be ready', async () => (await host.readiness()).length === 0);
     return {
       status: async (token: string) => (await get(host, token)).status,
       token: () => createToken(otherKey, { ...provider, issuer }),

@@ -42,7 +42,7 @@ export async function startSecuredHost(options: SecuredHostOptions = {}) {
     config: { OAUTH_ISSUER: provider.issuer, OAUTH_AUDIENCE: provider.audience, OAUTH_TIMEOUTMS: timeoutMs, ...config },
     ...(clock && { clock }),
   });
-  await pollUntil('the keys are loaded', async () => (await host.readiness()).length === 0);
+  await pollUntil('the keys to be loaded', async () => (await host.readiness()).length === 0);
   const send = (path: string, fields: readonly string[], request?: SentRequest) =>
     sendFields(`${host.url}${path}`, fields, request);
   return {

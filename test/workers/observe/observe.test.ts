@@ -86,7 +86,7 @@ describe('the trace, while this process sends no spans', () => {
 });
 
 describe('spans', () => {
-  it('the task is a child of the request, its call of the task; the back end gets the call’s context', async () => {
+  it('nest as request, task and call, and the back end gets the context of the call', async () => {
     const { tracer, written } = keepingTracer();
     const { sent } = await run({ inbound: { traceparent } }, { tracer });
     expect(written.map(({ name, options }) => [name, options.kind, options.parent])).toEqual([

@@ -37,7 +37,7 @@ const addMovie = (more = {}) => router.addTask('movies_intake', inboundOf({ path
 const messages = () => started?.lines.map(({ msg }) => msg) ?? [];
 const count = (message: RegExp) => messages().filter((text) => message.test(String(text))).length;
 
-/** Waits in tests that check that something does not happen, or not too often. */
+/** Waits `ms`, for tests that check that something does not happen, or not too often. */
 async function timeHasPassed(ms: number): Promise<void> {
   const end = performance.now() + ms;
   await pollUntil(`${ms} ms`, () => performance.now() >= end);
@@ -72,10 +72,10 @@ describe('the token', () => {
     expect(count(/cannot be reached/)).toBe(0);
   });
 
-  test('causes no busy loop and one log line without secrets when always rejected', async () => {
+  test('when always rejected, causes no busy loop and only one log line, without secrets', async () => {
     router.interfere = (call) => (isToken(call) ? undefined : { status: 401, body: '{"status":401}' });
     await start();
-    await pollUntil('the line', () => count(/cannot be reached/) === 1);
+    await pollUntil('the log line', () => count(/cannot be reached/) === 1);
     const before = router.calls.length;
     await pollUntil('some more tries', () => router.calls.length > before + 2);
     expect(count(/cannot be reached/)).toBe(1);
@@ -83,10 +83,10 @@ describe('the token', () => {
     expect(JSON.stringify(started?.lines)).not.toMatch(/worker-secret|eyJ/);
   });
 
-  test('is retried quietly until the credentials are accepted', async () => {
+  test('is requested again until the credentials are accepted', async () => {
     router.interfere = (call) => (isToken(call) ? { status: 401, body: '{"error":"invalid_client"}' } : undefined);
     await start();
-    await pollUntil('the line', () => count(/cannot be reached/) === 1);
+    await pollUntil('the log line', () => count(/cannot be reached/) === 1);
     expect(started?.lines.find(({ msg }) => /cannot be reached/.test(String(msg)))?.['reason']).toBe(
       'the token endpoint responded with status 401',
     );
@@ -99,7 +99,7 @@ describe('outages', () => {
   test('waits for the router at start', async () => {
     await router.stop();
     await start();
-    await pollUntil('the line', () => count(/cannot be reached/) === 1);
+    await pollUntil('the log line', () => count(/cannot be reached/) === 1);
     await router.start();
     await router.result(addMovie());
   });
@@ -108,14 +108,14 @@ describe('outages', () => {
     await start({ 'workers.taskTypes': '' });
     await pollUntil('a held exchange', () => router.held === 1);
     await router.stop();
-    await pollUntil('the line', () => count(/cannot be reached/) === 1);
+    await pollUntil('the log line', () => count(/cannot be reached/) === 1);
     await timeHasPassed(1_500);
     const sinceBack = startRunningClock();
     onTestFinished(sinceBack.stop);
     await router.start();
     await pollUntil('a held exchange', () => router.held === 1, { everyMs: 5 });
     expect(sinceBack.elapsedMs()).toBeLessThan(2_000);
-    await pollUntil('the other line', () => count(/is back/) === 1);
+    await pollUntil('the second log line', () => count(/is back/) === 1);
     expect(count(/cannot be reached/)).toBe(1);
   });
 
@@ -183,7 +183,7 @@ describe('results', () => {
     await pollUntil('the call', () => slow.requests.length === 1);
     await router.stop();
     release.resolve(undefined);
-    await pollUntil('tries', () => count(/cannot be reached/) === 1);
+    await pollUntil('the log line', () => count(/cannot be reached/) === 1);
     await router.start();
     expect(await router.result(taskId)).toMatchObject({ status: 'COMPLETED' });
     expect(slow.requests).toHaveLength(1);
@@ -206,7 +206,7 @@ describe('results', () => {
     const body = '{"tasks":[],"statuses":[404]}';
     router.interfere = (call) => (isUpdate(call) ? { status: 200, body } : undefined);
     addMovie();
-    await pollUntil('the line', () => count(/did not accept a result/) > 0);
+    await pollUntil('the log line', () => count(/did not accept a result/) > 0);
     router.interfere = () => undefined;
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });

@@ -16,6 +16,9 @@ export function startInTime({ draining }: { draining: AbortSignal }): Layer {
     // A read that nobody waits for does no harm, and is terminated.
     if (!isSafeMethod(request.received.httpMethod) && (await request.hasLeft())) return leftBeforeStart;
     if (performance.now() < request.startBefore) return next(request);
-    throw new Problem('overloaded', { detail: 'Nothing was started in time.', headers: { 'retry-after': '1' } });
+    throw new Problem('overloaded', {
+      detail: 'The execution could not be started in time.',
+      headers: { 'retry-after': '1' },
+    });
   };
 }

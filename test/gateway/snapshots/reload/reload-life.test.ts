@@ -37,7 +37,7 @@ it('reload.watchMs: applies files that an editor saves or a ConfigMap updates, w
   await saysNow('two');
   const properties = join(dir, 'router.properties');
   writeFileSync(properties, `${readFileSync(properties, 'utf8')}router.docs=false\n`);
-  await pollUntil('the property to be taken up', async () => (await fetch(`${url}/docs`)).status === 404);
+  await pollUntil('the property to take effect', async () => (await fetch(`${url}/docs`)).status === 404);
 });
 
 /** Returns the resources that keep a process running, by kind: timers, sockets, servers. */
@@ -104,7 +104,7 @@ describe('a router that reloads on a signal', () => {
     expect(await (await fetch(`${url}/held?go`)).text()).toBe('gone');
     expect(await held).toBe('first');
     // A second SIGTERM would end the router at once.
-    await pollUntil('its end', () => program.process.exitCode !== null);
+    await pollUntil('the router to end', () => program.process.exitCode !== null);
     expect(program.process.exitCode).toBe(0);
   });
 });

@@ -133,7 +133,7 @@ describe('an invalid configuration', () => {
       'an algorithm that cannot be accepted',
       'router.properties',
       () => `${issuer()}oauth.algorithms=none\n`,
-      /oauth\.algorithms: none cannot be accepted/,
+      /oauth\.algorithms has unsupported values: none/,
     ],
   ];
 
@@ -163,7 +163,7 @@ describe('an invalid configuration', () => {
 
 // The last tests, because one more reload may follow them.
 describe('concurrent signals', () => {
-  it('two signals at once: the files of the last one are active', async () => {
+  it('two signals at once: the files as of the last one become active', async () => {
     for (const round of byDepth(['a', 'b'], ['a', 'b', 'c', 'd', 'e'])) {
       router.write('map.yml', mapWith({ says: `${round}1` }));
       router.program.process.kill('SIGHUP');

@@ -182,7 +182,7 @@ describe('a workflow', () => {
     [
       'with a SWITCH whose expression is not one of its parameters',
       ({ replace }) => replace(v2, '"expression": "httpMethod"', '"expression": "method"'),
-      /tasks\[1\]: the expression "method" is not one of its inputParameters$/,
+      /tasks\[1\]: the expression "method" is not among the task's inputParameters$/,
     ],
     [
       'whose event has no handler',
@@ -393,7 +393,7 @@ describe('the budget of timeouts', () => {
     expect(routes).toEqual(
       ['lmsDW', 'adaptor', 'movies'].map((name) =>
         expect.stringContaining(
-          `pipelines.${name}: the response deadline of 25000 ms must be longer than a back end may take`,
+          `pipelines.${name}: the response deadline of 25000 ms must be longer than the time that a back end may take`,
         ),
       ),
     );

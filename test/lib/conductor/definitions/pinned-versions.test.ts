@@ -46,7 +46,7 @@ describe('readPinnedVersions', () => {
     ],
     [
       '{ versions: { 1: 0, 2: 0 } }',
-      'versions: the shares sum to 0, so no version would get a request: give one of them more, such as versions: { 1: 10, 2: 90 }',
+      'versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as versions: { 1: 10, 2: 90 }',
     ],
     [
       '{ versions: { 1: -5, 2: 5 } }',
@@ -74,11 +74,11 @@ describe('readPinnedVersions', () => {
     ],
     [
       '{ versions: { 1: 0, 2: 1 }, versionGuard: {} }',
-      'versionGuard compares versions: give at least two of them a share above 0, or leave it out',
+      'versionGuard compares versions: give at least two of them a share above 0, or remove versionGuard',
     ],
     [
       '{ version: 1, versionGuard: {} }',
-      'versionGuard compares versions: give at least two of them a share above 0, or leave it out',
+      'versionGuard compares versions: give at least two of them a share above 0, or remove versionGuard',
     ],
   ])('%s: refused', (yaml, problem) => {
     expect(read(yaml)).toEqual({ problems: [problem] });

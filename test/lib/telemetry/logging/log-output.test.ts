@@ -17,7 +17,7 @@ function start(body: string, stdio: StdioOptions) {
   return spawn(process.execPath, args, { stdio, timeout: 10_000 });
 }
 
-/** Logs for a while, writes to standard error what is left, and ends. */
+/** Logs for a while, then writes to standard error to show that the program still runs, and ends. */
 const logForAWhile = `
   const lines = setInterval(() => log.info('a line'), 10);
   setTimeout(() => {

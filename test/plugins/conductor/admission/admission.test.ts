@@ -155,7 +155,7 @@ describe('permits', () => {
     await queued;
   });
 
-  it('a task that is handed out: frees its waiting permit, even if this precedes the report of the start', async () => {
+  it('a task that is handed out: frees its waiting permit, even before its start is reported', async () => {
     const { admission, admit, limiter } = createAdmission();
     const [first, second] = [await admit(), await admit()];
     await expect(admit()).rejects.toMatchObject({ code: 'overloaded' });

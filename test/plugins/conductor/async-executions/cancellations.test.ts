@@ -91,7 +91,7 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'changed e-1']);
   });
 
-  it('returns an execution that was cancelled before, without a call to the engine', async () => {
+  it('returns an execution that is already cancelled, without a call to the engine', async () => {
     const { calls, cancel } = setUp([null]);
     expect(await cancel(gone)).toBe(gone);
     expect(calls).toEqual([]);
@@ -138,16 +138,16 @@ describe('cancellation', () => {
     const faults: EngineFaults = { terminates: refusal(404), failures: 2 };
     const { calls, reads, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('404');
-    await pollUntil('looks at an engine that is away', () => reads() > 3);
+    await pollUntil('reads from an engine that is unavailable', () => reads() > 3);
     faults.state = 'PAUSED';
-    await pollUntil('it to be resumed', () => resumes(calls) === 3);
+    await pollUntil('the execution to be resumed', () => resumes(calls) === 3);
   });
 
   it('retries the resume when the engine fails and the execution is still paused', async () => {
     const faults = { terminates: refusal(404), failures: 2, failure: refusal(500), state: 'PAUSED' } as const;
     const { calls, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('404');
-    await pollUntil('it to be resumed', () => resumes(calls) === 3);
+    await pollUntil('the execution to be resumed', () => resumes(calls) === 3);
   });
 
   it('does not retry the resume of an execution that is not paused, which the engine refuses with a 500', async () => {
@@ -164,7 +164,7 @@ describe('cancellation', () => {
     const states: WorkflowStatus[] = ['RUNNING', 'RUNNING'];
     const { calls, reads, cancel } = setUp([running], { pauses, states, state: 'PAUSED', settledMs: 1_000 });
     await expect(cancel()).rejects.toThrow('lost');
-    await pollUntil('it to be resumed', () => resumes(calls) === 1);
+    await pollUntil('the execution to be resumed', () => resumes(calls) === 1);
     expect(reads()).toBeGreaterThan(2);
   });
 
@@ -172,7 +172,7 @@ describe('cancellation', () => {
     const { calls, cancel } = setUp([running], { terminates: refusal(500), state: 'PAUSED', settledMs: 100 });
     await expect(cancel()).rejects.toThrow('500');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`]);
-    await pollUntil('it to be resumed', () => resumes(calls) === 1);
+    await pollUntil('the execution to be resumed', () => resumes(calls) === 1);
   });
 
   it('resumes an execution whose cancellation fails while the router stops', async () => {
@@ -209,7 +209,7 @@ describe('cancellation', () => {
     const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED', looking: looking.promise };
     const { calls, reads, cancel } = setUp([running, running, running, gone], faults);
     await expect(cancel()).rejects.toThrow('500');
-    await pollUntil('a look', () => reads() > 0);
+    await pollUntil('a read of the state', () => reads() > 0);
     faults.pauses = true;
     const second = cancel();
     looking.resolve();

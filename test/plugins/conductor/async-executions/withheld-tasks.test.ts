@@ -71,7 +71,7 @@ describe('a polled task', () => {
   it('of a paused execution that is cancelled: never handed out', async () => {
     const { poll, looks, returned } = setUp([task('a')], ['PAUSED', 'PAUSED', 'TERMINATED']);
     expect(await poll()).toEqual([]);
-    await pollUntil('its end to be seen', () => looks.length === 3);
+    await pollUntil('the end of the execution to be seen', () => looks.length === 3);
     expect(returned).toEqual([]);
   });
 

@@ -15,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 const running: ExecutionStatus = { workflowId: 'x', status: 'RUNNING' };
 const completed: ExecutionStatus = { workflowId: 'x', status: 'COMPLETED', output: { a: 1 } };
 
-/** Signal of a client that stays. */
+/** Signal of a client that stays connected. */
 const here = new AbortController().signal;
 
 function engineThatSays(...answers: (ExecutionStatus | Error)[]) {

@@ -75,7 +75,7 @@ describe('a task on a router that no worker polls', () => {
   it('goes to a router that holds a poll, and its own router counts it as handed out', async () => {
     const [here, there] = [routers.add(), routers.add()];
     const waiting = poll(there.queues);
-    await pollUntil('the other to say that it is polled', () => here.dispatch.isPossible(queue));
+    await pollUntil('the other router to announce its poll', () => here.dispatch.isPossible(queue));
     here.dispatch.dispatch(queue, taskOf(1));
     expect(await waiting).toEqual([idOf(1)]);
     expect(routers.handedOut.map(({ taskId }) => taskId)).toEqual([idOf(1)]);
@@ -127,7 +127,7 @@ it('a task passed to a router that stops is returned', async () => {
   there.dispatch.receive({ given: [taskOf(1)], of: queue }, '0');
   there.dispatch.stop();
   expect(await poll(here.queues)).toEqual([idOf(1)]);
-  // So does a task that arrives after the stop.
+  // A task that arrives after the stop is returned too.
   there.dispatch.receive({ given: [taskOf(2)], of: queue }, '0');
   expect(await poll(here.queues)).toEqual([idOf(2)]);
 });

@@ -17,8 +17,8 @@ it('a returned task is put into the queue again at once', async () => {
   await requeueTask({ ...task, pollCount: 3, outputData: { step: 1 } }, { engine, log });
   const update = { taskId: 't-1', workflowInstanceId: 'e-1', status: 'IN_PROGRESS', callbackAfterSeconds: 0 };
   expect(updates).toEqual([
-    { ...update, reasonForIncompletion: 'no worker received the task of poll 1' },
-    { ...update, reasonForIncompletion: 'no worker received the task of poll 3', outputData: { step: 1 } },
+    { ...update, reasonForIncompletion: 'no worker received the task after poll 1' },
+    { ...update, reasonForIncompletion: 'no worker received the task after poll 3', outputData: { step: 1 } },
   ]);
 });
 

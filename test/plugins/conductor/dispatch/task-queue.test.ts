@@ -98,7 +98,7 @@ describe('a held poll', () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     const waiting = poll(queue);
-    await pollUntil('the first look', () => engine.looks.length === 1);
+    await pollUntil('the first fetch', () => engine.looks.length === 1);
     engine.push('a');
     expect(await waiting).toEqual(['a']);
   });
@@ -165,7 +165,7 @@ describe('a poll in several queues', () => {
     const [first, second] = [new HeldEngine(), new HeldEngine()];
     const queues = [createQueue(first), createQueue(second)];
     const waiting = hold(queues, [1, 1]);
-    await pollUntil('the first looks', () => first.looks.length === 1 && second.looks.length === 1);
+    await pollUntil('the first fetches', () => first.looks.length === 1 && second.looks.length === 1);
     second.push('b');
     queues[1]?.announce();
     expect(await waiting).toEqual(['b']);
@@ -184,7 +184,7 @@ describe('a poll in several queues', () => {
   it('gets tasks that become ready together in one response per worker', async () => {
     const queue = createQueue(new HeldEngine());
     const polls = ['w', 'w', 'x'].map((workerId) => hold([queue], [4], workerId));
-    await pollUntil('all held', () => queue.heldPolls === 3);
+    await pollUntil('all polls to be held', () => queue.heldPolls === 3);
     for (const n of [1, 2, 3, 4]) queue.dispatchDirectly(taskOf(`00000000-0000-4000-8000-00000000000${n}.t`));
     expect(await polls[0]).toHaveLength(2);
     expect(await polls[2]).toHaveLength(2);
@@ -224,7 +224,7 @@ describe('fetches from the engine', () => {
     const queue = createQueue(engine);
     engine.failing = true;
     const waiting = poll(queue);
-    await pollUntil('two failed looks', () => engine.looks.length >= 2);
+    await pollUntil('two failed fetches', () => engine.looks.length >= 2);
     expect(queue.failing).toBe(true);
     engine.failing = false;
     engine.push('a');
@@ -236,7 +236,7 @@ describe('fetches from the engine', () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     const waiting = [poll(queue, { count: 2 }), poll(queue, { count: 3 })];
-    await pollUntil('the first look', () => engine.looks.length >= 1);
+    await pollUntil('the first fetch', () => engine.looks.length >= 1);
     engine.push('a', 'b', 'c', 'd');
     queue.announce();
     const [first, second] = await Promise.all(waiting);
@@ -252,11 +252,11 @@ describe('tasks', () => {
     const queue = createQueue(engine);
     const answered: number[] = [];
     const waiting = [0, 1, 2, 3].map((n) => poll(queue).then((tasks) => (answered.push(n), tasks)));
-    await pollUntil('all held', () => queue.heldPolls === 4);
+    await pollUntil('all polls to be held', () => queue.heldPolls === 4);
     for (const name of ['a', 'b', 'c', 'd']) {
       engine.push(name);
       queue.announce();
-      await pollUntil('one answered', () => answered.length > 'abcd'.indexOf(name));
+      await pollUntil('a poll to get its task', () => answered.length > 'abcd'.indexOf(name));
     }
     expect((await Promise.all(waiting)).flat()).toEqual(['a', 'b', 'c', 'd']);
     expect(answered).toEqual([0, 1, 2, 3]);
@@ -293,7 +293,7 @@ describe('tasks', () => {
     engine.push('a');
     engine.hold();
     const waiting = poll(queue);
-    await pollUntil('the look', () => engine.looks.length === 1);
+    await pollUntil('the fetch', () => engine.looks.length === 1);
     // As on a machine that slept, the monotonic clock did not advance.
     vi.setSystemTime(Date.now() + 60_000);
     engine.release();
@@ -357,7 +357,7 @@ describe('a task that is dispatched directly', () => {
     expect(await poll(createQueue(engine))).toEqual(['own-1']);
   });
 
-  it('several whose routers have stopped: polls get the old ones and one that a worker may have', async () => {
+  it('several whose routers have stopped: polls get the old ones and one recent one', async () => {
     const engine = new HeldEngine();
     const age = (n: number, ms: number) => ({ ...task(n), taskId: `own-${n}`, scheduledTime: 0, startTime: ms });
     engine.orphans.push(age(1, 600_000), age(2, 300_000), age(3, 10), age(4, 10));
@@ -371,7 +371,7 @@ describe('a task that is dispatched directly', () => {
     const engine = new HeldEngine();
     const tasks = createQueue(engine);
     const waiting = poll(tasks);
-    await pollUntil('the first look', () => engine.looks.length === 1);
+    await pollUntil('the first fetch', () => engine.looks.length === 1);
     tasks.dispatchDirectly(task(1));
     expect(await waiting).toEqual([task(1).taskId]);
     expect(engine.looks).toHaveLength(1);

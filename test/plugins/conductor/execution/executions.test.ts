@@ -1,4 +1,4 @@
-// Tests of starting an execution and waiting for its end, with an engine that responds late or no longer.
+// Tests of starting an execution and waiting for its end, with an engine that responds late or not at all.
 
 import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';

@@ -60,7 +60,7 @@ describe('responseOf', () => {
     expect(() => responseOf({ ...completed({}), output }, options)).toThrow(problem);
   });
 
-  it('a payload that cannot be decrypted: payload-unreadable, and the request was carried out', () => {
+  it('a payload that cannot be decrypted: payload-unreadable, which says that the request was carried out', () => {
     const key = `k:${Buffer.alloc(32).toString('base64')}`;
     const codec = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
     const request = { httpMethod: 'GET', path: '/', query: undefined, params: {}, headers: {}, requestId: 'r' };

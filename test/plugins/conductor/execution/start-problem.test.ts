@@ -1,4 +1,4 @@
-// Tests of failed starts: the status is 503 only when nothing was started, however the engine failed.
+// Tests of failed starts: the status is 503 only when repeating the request is safe, however the engine failed.
 
 import { expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';

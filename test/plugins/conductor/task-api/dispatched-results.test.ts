@@ -1,5 +1,5 @@
-// Tests of results of dispatched tasks that the engine no longer waits for: they are accepted, so that the worker stops
-// sending them, and have no other effect.
+// Tests of reported results of tasks: which waiters and polls they wake, that late ones have no effect, and what a
+// worker may report and take.
 
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
@@ -158,7 +158,7 @@ describe('a worker limited to some task types', () => {
   });
 });
 
-it('the result of a polled task wakes the waiters, at other routers too, without the request', async () => {
+it('the result of a polled task wakes the waiters with the status of its execution, without the request', async () => {
   const { updates, changes } = setUp('IN_PROGRESS');
   const polled = {
     ...task,
