@@ -7,8 +7,8 @@ import { expect, it } from 'vitest';
 import { textOf } from './deploy/deployment-files.ts';
 
 /**
- * The layers from top to bottom. A file belongs to the longest entry that its path begins with; one entry may contain several
- * folders that do not depend on each other.
+ * The layers from top to bottom. A file belongs to the longest entry that its path begins with; one layer may contain
+ * several folders that do not depend on each other.
  */
 const layers: readonly (readonly string[])[] = [
   ['tools'],

@@ -16,7 +16,7 @@ export interface RouteToAdd {
   readonly strip: string;
   /** Scope for the methods that change data; none when absent. */
   readonly writeScope?: string | undefined;
-  /** Path parameter that is a MIS code; none when absent. */
+  /** Path parameter that is an MIS code; none when absent. */
   readonly misCodes?: string | undefined;
 }
 

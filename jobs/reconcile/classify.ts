@@ -55,7 +55,7 @@ export function collegeOf({ input }: ExecutionSummary): string | undefined {
   return others.length === 0 ? college : undefined;
 }
 
-/** Returns every MIS code in a Java map text or JSON. Client data that looks like a MIS code is included. */
+/** Returns every MIS code in a Java map text or JSON. Client data that looks like an MIS code is included. */
 function collegesIn(text: string): string[] {
   return [...text.matchAll(/misCode"?[=:]"?([0-9A-Za-z]*)/g)].map(([, college = '']) => college);
 }

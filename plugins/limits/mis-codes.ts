@@ -21,13 +21,13 @@ const parameters = Type.Object(
     after: Type.Optional(
       Type.String({
         pattern: '^[a-z]+$',
-        description: 'path segment, in upper or lower case, that is always followed by a MIS code',
+        description: 'path segment, in upper or lower case, that is always followed by an MIS code',
       }),
     ),
     adaptors: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'rejects a MIS code without a configured adaptor with 404 `unknown-college`',
+        description: 'rejects an MIS code without a configured adaptor with 404 `unknown-college`',
       }),
     ),
   },
@@ -110,7 +110,7 @@ function checkMisCodes(config: Config, clientId: string, { code, target, after, 
 }
 
 /**
- * Rejects a MIS code for which neither `adaptor.url` nor `adaptor.<mis>.url` nor `adaptor.<mis>.domain` is set, before
+ * Rejects an MIS code for which neither `adaptor.url` nor `adaptor.<mis>.url` nor `adaptor.<mis>.domain` is set, before
  * an execution is started. A router without any adaptor address rejects none: then only the workers know the addresses.
  * @param code the decoded path parameter
  * @throws Problem `unknown-college`

@@ -64,7 +64,7 @@ describe('add-college', () => {
       ['002', '--url', url],
       /^the college 002 already exists with other values; change or remove these/,
     ],
-    ['no MIS code', ['0/3', '--url', url], /^"0\/3" is not a MIS code: 1 to 8 letters and digits/],
+    ['no MIS code', ['0/3', '--url', url], /^"0\/3" is not an MIS code: 1 to 8 letters and digits/],
     ['no web address', ['003', '--url', 'adaptor:80'], /^--url must be a URL with http or https/],
     ['an address with a password', ['003', '--url', 'http://a:hidden@b'], /^--url contains credentials/],
     ['no domain', ['003', '--url', url, '--domain', 'a b'], /^--domain must be 1 to 64 characters: letters/],

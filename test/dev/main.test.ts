@@ -118,7 +118,7 @@ describe('npm start', () => {
     ]);
   });
 
-  it('prints addresses and clients before it is ready, names what is missing, and says what it waits for when it stops', async () => {
+  it('prints addresses and clients at once, what is missing, and what it waits for when it stops', async () => {
     // A healthy engine without definitions, which accepts every registration.
     const engine = createHttpServer(({ url, method }, response) =>
       response.writeHead(url === '/health' || method !== 'GET' ? 200 : 404).end('{"healthy":true}'),
@@ -130,9 +130,7 @@ describe('npm start', () => {
       // The workers of all other task types run elsewhere.
       WORKERS_TASKTYPES: 'college-adaptor_intake',
     });
-    await pollUntil('the line that names what is missing', () =>
-      /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed),
-    );
+    await pollUntil('what is missing', () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed));
     expect(output.printed).toMatch(
       /^ {2}router +http:[\s\S]+worker \/ worker-secret +conductor_worker[\s\S]+waiting for/m,
     );

@@ -29,7 +29,7 @@ let demo: Caller;
 const started: ChildProcess[] = [];
 
 beforeAll(async () => {
-  // The path has a MIS code, so that the worker can also work in a domain.
+  // The path has an MIS code, so that the worker can also work in a domain.
   const path = `/${name}/:mis/*`;
   const options = ['--path', path, '--methods', 'GET,PATCH', '--url', 'http://127.0.0.1:9/', '--dir', copy.dir];
   const added = await runCli(['add-route', name, ...options]);

@@ -31,7 +31,7 @@ describe('with an engine of its own', () => {
     return answer.json<{ access_token: string }>().access_token;
   }
 
-  /** Sends a request as clients that predate this router do: `bearer` in lower case, and a content type even for GET. */
+  /** Sends a request as clients older than this router do: `bearer` in lower case, and a content type even for GET. */
   async function ask(path: string, { body, client = 'demo' }: { body?: object; client?: string } = {}) {
     return call(`${stack.url}${path}`, {
       method: body === undefined ? 'GET' : 'PATCH',

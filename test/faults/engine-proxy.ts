@@ -9,7 +9,7 @@ import { listenOnLoopback } from '../../dev/loopback-server.ts';
 /**
  * - `pass`: unchanged · `slow`: every call takes 2 s longer
  * - `500`: the engine does not get the call · `500-after`: it gets the call, but its response is replaced
- * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, but its response is replaced by a 200 with such a body
+ * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, but its response becomes a 200 with such a body
  * - `garbage`: bytes that are not HTTP · `reset`: the connection is reset after the engine got the call
  */
 export const engineMoods = [

@@ -86,8 +86,8 @@ async function indexedState(api: ExecutionApi, { startTime, workflowId }: WholeE
 }
 
 /**
- * Finds the message of an EVENT task and the actions of its handler in the database, because the engine's API
- * returns neither.
+ * Finds the message of an EVENT task and the actions of its handler in the database, because the engine's API returns
+ * neither.
  */
 async function eventState(messageId: string, { databaseFile, databaseUrl, redis }: GivenEngine): Promise<string> {
   if (redis !== undefined) return queuedIn(redis, messageId);

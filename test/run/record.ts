@@ -1,6 +1,6 @@
 // The result of a test run as data: vitest's reporter writes it, and the runner reads it.
 
-/** The tests of a file that did not run for one reason. */
+/** Tests of one file that did not run, all for the same reason. */
 export interface NotRun {
   readonly reason: string;
   readonly tests: number;

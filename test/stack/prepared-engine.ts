@@ -1,7 +1,7 @@
 // Starts an engine on a copy of a database in which all definitions are registered.
 //
-// The database is kept between runs, under a digest of its definitions. An engine that finds event handlers at its start listens
-// to their queues at once instead of within a minute.
+// The database is kept between runs, under a digest of its definitions. An engine that finds event handlers at its
+// start listens to their queues at once instead of within a minute.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

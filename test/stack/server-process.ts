@@ -59,7 +59,7 @@ export function serverProcess(options: ServerProcessOptions) {
         throw new Error(`${error.message}\n${readFileSync(logFile, 'utf8').slice(-2_000)}`);
       })),
     /**
-     * Sends a signal to every process of the server. After SIGSTOP, the server accepts connections but does not respond.
+     * Sends a signal to every process of the server. After SIGSTOP, the server accepts connections without responding.
      */
     signal(name: 'SIGSTOP' | 'SIGCONT') {
       const pid = child?.pid;

@@ -77,7 +77,7 @@ function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { d
 }
 
 /**
- * A handler's task domain is a constant: the engine cannot take it from the event. So an event whose name contains a MIS
+ * A handler's task domain is a constant: the engine cannot take it from the event. So an event whose name contains an MIS
  * code has one handler per college, by a template or by files, and the handler's name, event and domain must agree.
  */
 function checkDomain(

@@ -30,7 +30,7 @@ export function subjectOf(
 }
 
 /**
- * Route name, with the path parameter when it has the form of a MIS code: `movies`, `adaptor 002`. Other values are
+ * Route name, with the path parameter when it has the form of an MIS code: `movies`, `adaptor 002`. Other values are
  * left out, because their number is not bounded.
  */
 function backEndName(route: string, params: AdmissionTarget['params'], parameter: string | undefined): string {

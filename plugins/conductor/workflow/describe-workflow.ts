@@ -39,7 +39,7 @@ const anyResponse: Responses = {
 /** The parameters of the policy that the description depends on. */
 export interface DescribedWorkflow {
   readonly strip: string;
-  /** Path parameter that must be a MIS code. */
+  /** Path parameter that must be an MIS code. */
   readonly domainOf?: string | undefined;
   /** Whether responses are compressed. */
   readonly compresses: boolean;

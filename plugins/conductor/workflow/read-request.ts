@@ -106,7 +106,7 @@ function withoutAppliedPreferences(
   return others === undefined ? rest : { ...rest, prefer: others };
 }
 
-/** Returns the task domain of a college. @throws Problem `unknown-college` when the parameter is not a MIS code */
+/** Returns the task domain of a college. @throws Problem `unknown-college` when the parameter is not an MIS code */
 function domainFor(request: Request, parameter: string, config: Config): string | undefined {
   const code = request.params[parameter] ?? '';
   if (!isMisCode(code)) throw new Problem('unknown-college');

@@ -46,7 +46,7 @@ describe('addToGatewayConfig', () => {
     ]);
   });
 
-  it('several paths, a scope for writes and a MIS code → a list, and the policies for them', () => {
+  it('several paths, a scope for writes and an MIS code → a list, and the policies for them', () => {
     const { apiEndpoints, pipelines } = parse(
       added(shipped, none, { ...route, paths: ['/c/:mis', '/c/:mis/*'], writeScope: 'w', misCodes: 'mis' }),
     ) as Parsed;

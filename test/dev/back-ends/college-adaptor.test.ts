@@ -303,7 +303,7 @@ describe('refusals', () => {
     },
   );
 
-  test('a MIS code the adaptor does not serve → 404', async () => {
+  test('an MIS code the adaptor does not serve → 404', async () => {
     for (const path of ['/adaptors/001/mock/colleges/002/terms', '/adaptors/002/mock/colleges/001/persons']) {
       expect(await backEnds.get(path)).toMatchObject({ status: 404, body: { code: 'unknown-college' } });
     }

@@ -73,9 +73,9 @@ const clients: Case = {
     world.proxies.backEnds.thaw();
     await Promise.all(sent);
     const closed = () => between.halfOpen === 0;
-    await pollUntil('the router to close the connections of clients that have gone', closed, {
-      timeoutMs: 60_000,
-    }).catch(() => world.expect(false, `${between.halfOpen} connections of clients that have gone are open`));
+    await pollUntil('the router to close abandoned connections', closed, { timeoutMs: 60_000 }).catch(() =>
+      world.expect(false, `${between.halfOpen} connections of clients that have gone are open`),
+    );
     world.repaired(clients.name);
     await world.untilServed({ routes: allOthers.filter((route) => route !== 'refused') });
     await between.stop();

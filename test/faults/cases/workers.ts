@@ -50,7 +50,8 @@ function progress(world: World, from: number) {
 
 /**
  * Waits until the workers hold the writes, according to the engine. On a busy machine, a write may have ended by then,
- * or never have been started. Reads were sent before the writes and are dispatched directly, without the engine's knowledge.
+ * or never have been started. Reads were sent before the writes and are dispatched directly, without the engine's
+ * knowledge.
  */
 async function untilHandedOut(world: World, from: number): Promise<void> {
   const isAnswered = (op: string) =>

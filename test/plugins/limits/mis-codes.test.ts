@@ -15,7 +15,7 @@ const isRefused = (code: string, keys: Record<string, string>) => {
 };
 const one = { 'adaptor.001.url': 'http://one' };
 
-describe('a MIS code', () => {
+describe('an MIS code', () => {
   it.each([
     ['with an address of its own', '001', one],
     ['with a task domain, whose workers know its address', '002', { ...one, 'adaptor.002.domain': '002' }],
