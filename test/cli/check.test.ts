@@ -1,3 +1,5 @@
+// Tests of `check` on the product and on changed copies: the problems that it reports, their places, and its output.
+
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// Tests of the output of the CLI: when it is coloured, how text is escaped, and how columns are aligned.
+
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { fitStream, paint, printable, widthOf } from '../../cli/output/colours.ts';

@@ -1,3 +1,5 @@
+// Tests of what commands have in common: help, options, and errors about arguments, engine, router or definitions.
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer, type Server } from 'node:http';

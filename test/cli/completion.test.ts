@@ -1,3 +1,5 @@
+// Tests of shell completion: the words that it offers, and the scripts for bash, zsh and fish.
+
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

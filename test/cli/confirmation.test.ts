@@ -1,3 +1,5 @@
+// Tests of the confirmation prompt: which responses confirm, and when `--yes` is required instead.
+
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { confirm } from '../../cli/confirmation.ts';

@@ -1,3 +1,5 @@
+// Tests of how the CLI parses durations, times, counts, states, names and ids, and shows time spans and progress.
+
 import { describe, expect, it } from 'vitest';
 import { formatSpan, parseCount, parseDuration, parseMoment } from '../../cli/input/duration.ts';
 import { parseExecutionId, parseName } from '../../cli/input/names.ts';

@@ -1,3 +1,5 @@
+// Tests of `routes`: what it shows about each route, as a table and as JSON, and when it fails with an error message.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { runCli } from './run-cli.ts';

@@ -1,3 +1,5 @@
+// Tests of pruning while the engine's index lags: which executions are deleted, kept or reported as orphans.
+
 import { describe, expect, it } from 'vitest';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';

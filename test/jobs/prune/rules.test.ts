@@ -1,3 +1,5 @@
+// Tests of prune rules, from the configuration or the options of a command, and of the loop that runs prune rounds.
+
 import { describe, expect, it } from 'vitest';
 import { rulesFor } from '../../../cli/input/prune-rules.ts';
 import { loadConfig } from '#lib/config/load.ts';

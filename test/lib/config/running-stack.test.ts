@@ -1,3 +1,5 @@
+// Tests of the file with the addresses of a running stack: who may read it, and when it is ignored or replaced.
+
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

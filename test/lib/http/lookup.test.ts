@@ -1,3 +1,5 @@
+// Tests of host name lookups: shared queries, and the last addresses while the name service is slow or unavailable.
+
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { createServer, get } from 'node:http';
 import { once } from 'node:events';

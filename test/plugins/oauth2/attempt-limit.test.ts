@@ -62,7 +62,7 @@ describe('the token policy', () => {
       error: 'temporarily_unavailable',
     });
     expect(asked()).toBe(10);
-    expect((await ask('other', 'right')).status, 'another client is not concerned').toBe(200);
+    expect((await ask('other', 'right')).status, 'another client is not affected').toBe(200);
   });
 
   it('200 wrong secrets at once → exactly ten reach the provider', async () => {

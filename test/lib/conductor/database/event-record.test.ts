@@ -1,3 +1,5 @@
+// Tests of the fields that are read from event records, and of errors when the engine's database cannot be used.
+
 import { describe, expect, it } from 'vitest';
 import { DatabaseUrlError, openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
 import { readEventRecord } from '#lib/conductor/database/event-record.ts';

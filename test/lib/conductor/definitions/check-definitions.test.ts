@@ -1,3 +1,5 @@
+// Tests of checking definitions: how problems in files, workflows, event handlers and timeouts are reported.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CheckContext, checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
 import { DefinitionError, loadDefinitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';

@@ -1,3 +1,5 @@
+// Tests of parsing JSON text: errors, duplicate keys and paths are located by line and column.
+
 import { describe, expect, it } from 'vitest';
 import { formatPath, locate, parseJsonText } from '#lib/conductor/definitions/json-text.ts';
 

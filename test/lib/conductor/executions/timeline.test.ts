@@ -1,3 +1,5 @@
+// Tests of the timeline of an execution, and of reading its caller from its input or from a row of the index.
+
 import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
 import { describe, expect, it } from 'vitest';
 import { callerOf, mayBeOf, mayBeOfOtherRoute } from '#lib/conductor/executions/caller.ts';

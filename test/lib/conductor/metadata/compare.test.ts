@@ -1,3 +1,5 @@
+// Tests of comparing definition files with the engine: fields and defaults that the engine adds are ignored.
+
 import { describe, expect, it } from 'vitest';
 import { type DefinitionKind, isEqual, normaliseDefinition } from '#lib/conductor/metadata/normalise.ts';
 

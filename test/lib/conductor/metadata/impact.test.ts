@@ -1,3 +1,5 @@
+// Tests of the impact of changed definitions: how many running executions each change affects, up to a limit.
+
 import { describe, expect, it } from 'vitest';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api.ts';

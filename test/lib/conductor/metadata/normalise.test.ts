@@ -1,3 +1,5 @@
+// Tests of normalising definitions: what the engine adds is removed, except inside data, and fields get a fixed order.
+
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,3 +1,5 @@
+// Tests of plans: which definitions change and in which order, the digest of a plan, and the diff of each change.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api.ts';
 import {

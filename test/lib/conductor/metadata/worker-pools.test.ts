@@ -1,3 +1,5 @@
+// Tests of worker pools: their workers and waiting tasks; and of finding event queues without an active handler.
+
 import { describe, expect, it } from 'vitest';
 import { type PoolFacts, poolsOf, unheardQueues } from '#lib/conductor/metadata/worker-pools.ts';
 import { definitionsFor } from '../definitions/copy-of-product.ts';
