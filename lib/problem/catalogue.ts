@@ -50,7 +50,7 @@ export const problemKinds = {
   'wait-budget-spent': { status: 504, title: 'The workflow did not finish before the response deadline' },
   'outcome-unknown': { status: 504, title: 'It is unknown whether the workflow was started' },
   // The router and what it depends on
-  'engine-unavailable': { status: 503, title: 'The workflow engine is unavailable; nothing was started' },
+  'engine-unavailable': { status: 503, title: 'The workflow engine is unavailable; no write was started' },
   'idempotency-unavailable': { status: 503, title: 'Idempotency keys cannot be checked; nothing was started' },
   overloaded: { status: 503, title: 'The router is overloaded; nothing was started' },
   'back-end-unavailable': { status: 503, title: 'The back end does not respond; nothing was started' },
