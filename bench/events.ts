@@ -14,7 +14,7 @@ import { type Run, runBench } from './run.ts';
 const help = `Usage: npm run bench:events [-- options]
 
 Alternates GET and PATCH of a person at a college adaptor, one request at a time, through the whole stack; also
-measures the time from the response to a PATCH to its notification in MDM's governance log.
+measures the time between the response to a PATCH and the entry of this PATCH in MDM's governance log.
 
   --requests 200           number of requests of each method
 ${engineFlagsHelp}`;

@@ -19,7 +19,7 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:fairness [-- options]
 
-In alternating runs, a quiet client sends one request at a time alone, and beside a greedy client with many in flight.
+A quiet client sends one request at a time, in runs that alternate: alone, and beside a greedy client with many in flight.
 
   --seconds 20                  length of each run
   --repetitions 3               runs of each kind

@@ -1,4 +1,4 @@
-// npm run bench:idle: the engine calls per second while workers wait and there are no requests.
+// npm run bench:idle: counts the calls to the engine per second while workers wait and there are no requests.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -19,7 +19,7 @@ export const engineFlagsHelp = `  --store sqlite           where the engine keep
                            postgresql; for the latter two, the run starts an installed server
   --properties <file>      another property file for the engine
   --java-options="<…>"     other JVM options for the engine
-  --niceness 0             niceness of the engine, 0 to 19; default: that of npm start, which prioritises the router
+  --niceness <0-19>        niceness of the engine; default: that of npm start, which prioritises the router
   --name <name>            name of the files in bench/results/
   --help                   this text
 
@@ -36,7 +36,7 @@ export const loadFlags = {
 
 export const loadFlagsHelp = `  --in-flight 1,8,32,128   clients of the closed loop
   --seconds 10             length of one measurement
-  --warm-up 2              seconds of the same load before it; four times that before the first one of each target
+  --warm-up 2              seconds of the same load before each measurement; at the start, four times as long for each target
   --repetitions 3          repetitions of each measurement; the order of the targets rotates
 `;
 

@@ -14,10 +14,10 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:router [-- options]
 
-Compares the router with bare Express 4. Client, worker and engine take next to no time. The targets of Express:
+Compares the router with bare Express 4. Client, worker and engine take next to no time. The Express targets:
 
   express             responds by itself: one exchange
-  express-calls       makes the engine's three calls for each response: four exchanges
+  express-calls       makes the three engine calls of an execution itself for each response: four exchanges
   express-exchanges   uses a worker as the router does: the client's exchange, the worker's, and two engine calls
 
 ${loadFlagsHelp}  --help                   this text

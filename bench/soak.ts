@@ -1,4 +1,4 @@
-// npm run bench:soak: measures how the memory of the router and the workers, and the engine's database, grow over many requests.
+// npm run bench:soak: measures how the memory of router, workers and engine, and the engine's database, grow over many requests.
 
 import { parseArgs } from 'node:util';
 import { runClosedLoop } from './measure/closed-loop.ts';
@@ -18,7 +18,8 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:soak [-- options]
 
-Sends many requests through the whole stack and watches the memory of router, workers and engine.
+Sends many requests through the whole stack and watches the memory of router, workers and engine, and the
+growth of the engine's database.
 
   --requests 100000        number of requests; the first tenth is warm-up
   --in-flight 32           clients of the closed loop

@@ -21,10 +21,10 @@ import { HttpClient } from '../targets/http-client.ts';
 
 const help = `Usage: npm run bench:statements [-- options]
 
-Executes a workflow of one task with single calls of the engine, one after the other, on a PostgreSQL server of its own.
-Counts the statements of each call in the server's log, without those of the idle engine.
+Executes a workflow of one task, one engine call at a time. The engine stores its data on a PostgreSQL server that is
+started for this bench. Counts the statements of each call in the server's log, without those of the idle engine.
 
-  --executions 200         executions with each form of a result
+  --executions 200         executions for each of three ways to report a result: by name, by name after a poll, by id
   --idle 60                seconds in which the idle engine is observed
   --help                   this text
 `;
@@ -82,7 +82,7 @@ process.exit(
     };
     const kinds = Object.fromEntries([...calls].map(([call, count]) => [call, executed(call, count)]));
     run.say(`${describeCircumstances(circumstances)}\n${String(row?.['version'])}\n`);
-    run.say(`${executions} executions with each form of a result, one after the other:\n`);
+    run.say(`${executions} executions for each way to report a result, one after the other:\n`);
     run.say(statementTables(kinds, executed('idle')));
   }),
 );
@@ -92,7 +92,7 @@ function recordWritten(sql: postgres.Sql) {
   const phases = new Map<string, { writes: number; walBytes: number }>();
   const of = (phase: string) => phases.get(phase) ?? { writes: 0, walBytes: 0 };
   let last: { phase: string; writes: number; walBytes: number } | undefined;
-  /** Ends the current phase and begins another one, or continues it. */
+  /** Ends the current phase, and begins another one or resumes an earlier one. */
   const begin = async (phase: string) => {
     const [row] = await sql.unsafe(phaseMarker(phase));
     const now = { phase, writes: Number(row?.['transactions']), walBytes: Number(row?.['wal']) };

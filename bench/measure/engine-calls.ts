@@ -5,7 +5,7 @@
 const countLine = /^http_server_requests_seconds_count\{.*uri="\/api\/.*\} ([0-9.E+]+)$/gm;
 
 /**
- * Returns the number of calls of the engine's API since its start.
+ * Returns the number of calls to the engine's API since the engine's start.
  * @throws Error when the engine does not publish its metrics
  */
 export async function countEngineCalls(engineUrl: string): Promise<number> {

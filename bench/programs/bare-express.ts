@@ -1,5 +1,5 @@
-// Express 4, the framework that the router is built on, in three modes: returning JSON by itself; making the engine's
-// three calls for each response; and with the same exchanges as the router, those with the worker included. Nothing is
+// Express 4, the framework that the router is built on, in three modes: it returns JSON by itself; it makes three calls to
+// the engine for each response; or it makes the same exchanges as the router, including those with the worker. Nothing is
 // checked, limited, counted or logged.
 
 import { createServer } from 'node:http';
@@ -52,7 +52,7 @@ interface HeldExchange {
 }
 
 /**
- * Adds the minimum of exchanges for a request with a worker: the client's exchange, the start of the execution, the
+ * Adds the fewest exchanges with which a worker can serve a request: the client's exchange, the start of the execution, the
  * worker's exchange (which reports a result and takes the next task), and the call that passes the result to the
  * engine.
  */

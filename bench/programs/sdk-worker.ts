@@ -36,5 +36,5 @@ await runProgram('sdk-worker', async () => {
   };
 });
 
-/** The SDK's own type for {@link TaskOutcome}. */
+/** The part of {@link TaskOutcome} that the SDK's types accept as the result of `execute`. */
 type SdkOutcome = Extract<TaskOutcome, { status: 'IN_PROGRESS' }>;

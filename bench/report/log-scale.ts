@@ -3,7 +3,7 @@
 export interface LogScale {
   /** Returns the pixel of a value. */
   at(value: number): number;
-  /** Values with a line: 1, 2 and 5 of every power of ten. */
+  /** Values with a line: 1, 2 and 5 times every power of ten. */
   readonly ticks: readonly number[];
 }
 

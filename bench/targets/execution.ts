@@ -1,4 +1,5 @@
-// Engine requests of targets that bypass the router, of the same size as those of the router and its workers.
+// The requests that targets which bypass the router send to the engine. They have the same size as those of the router
+// and its workers.
 
 import { createInbound } from '#lib/envelope/inbound.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';

@@ -4,7 +4,7 @@ import type { HttpClient } from './http-client.ts';
 import type { Target } from './target.ts';
 
 export interface GetOptions extends Pick<Target, 'name' | 'text' | 'usesEngine'> {
-  /** Client of a running origin; several clients are used round-robin. */
+  /** Client of the origin that receives the requests; several clients are used round-robin. */
   readonly client: HttpClient | readonly HttpClient[];
   readonly path: string;
   /** Sent as a bearer token. */

@@ -39,7 +39,7 @@ export const apply: CommandDefinition<ApplyOptions> = {
   },
   examples: [
     { command: 'apply', does: 'show the plan and ask' },
-    { command: 'apply --yes', does: 'apply without asking, in a pipeline' },
+    { command: 'apply --yes', does: 'apply without asking, in a CI pipeline' },
     { command: 'apply --yes --plan 4f1c0a9be327', does: 'apply only the plan that `plan` showed with this digest' },
     { command: 'apply --prune', does: 'also remove definitions that only the engine has' },
   ],

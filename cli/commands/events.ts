@@ -48,7 +48,7 @@ export const eventsCommand: CommandDefinition<EventsOptions> = {
       .option('--state <states>', 'completed, skipped, failed, in-progress; comma-separated')
       .option(
         '--since <when>',
-        'only events after this time: 2026-11-21T08:00:00Z, or for example 90s, 15m, 2h or 30d ago',
+        'only events after this time: 2026-11-21T08:00:00Z, or how long ago, such as 90s, 15m, 2h or 30d',
       )
       .option('--limit <count>', 'how many to show', '20')
       .option(

@@ -18,7 +18,8 @@ import type { CommandDefinition, CommandContext } from '../command-definition.ts
 /** The command `plan`. */
 export const plan: CommandDefinition<PlanCommandOptions> = {
   name: 'plan',
-  description: 'Show what `apply` would change in the engine, as diffs, and which running executions are affected.',
+  description:
+    'Show what `apply` would change in the engine, as diffs, and how many running executions each change concerns.',
   exitCodes: {
     0: 'there is nothing to do',
     1: 'error: a definition file is not valid, the engine is unreachable, or a route starts a version that does not exist',

@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
-        'check this path, such as /adaptor/001/x, with the limits on MIS codes and on calls to the engine',
+        'check this path, such as /adaptor/001/x, and whether the client may use its MIS code or make this call to the engine',
       )
       .option('--raw', 'print the token and nothing else'),
   run: runToken,

@@ -90,7 +90,7 @@ function collect(request: IncomingMessage, maxBytes: number, pause: Pause | unde
   if (request.destroyed) endEarly();
   request.on('data', onData);
   request.once('end', () => {
-    // Avoids the cost of creating an error (with its stack trace) after a complete body.
+    // Avoids the cost of creating a problem after a complete body.
     request.off('close', endEarly);
     resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
   });

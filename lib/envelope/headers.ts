@@ -107,7 +107,7 @@ export function pickHeaders(fields: Readonly<Record<string, unknown>>, allows: H
   return picked;
 }
 
-/** Returns the names in `Connection`: usually only `keep-alive` or `close`, which are not fields. */
+/** Returns the names in `Connection`; usually the only one is `keep-alive` or `close`, an option that names no field. */
 function namedByConnection(value: unknown): string[] {
   return value === undefined
     ? []

@@ -2,7 +2,10 @@
 
 import { TransientMap } from './transient-map.ts';
 
-/** A TransientMap that evicts the entry that was inserted first. Setting a known key keeps its position; delete it to renew it. */
+/**
+ * A TransientMap that evicts the entry that was inserted first. Setting a known key keeps its position; delete the key
+ * first to make it the newest.
+ */
 export class BoundedMap<K, V> extends TransientMap<K, V> {
   readonly #maxSize: number;
 
@@ -19,7 +22,10 @@ export class BoundedMap<K, V> extends TransientMap<K, V> {
   }
 }
 
-/** A Set that evicts the value that was added first. Adding a known value keeps its position; delete it to renew it. */
+/**
+ * A Set that evicts the value that was added first. Adding a known value keeps its position; delete the value first to
+ * make it the newest.
+ */
 export class BoundedSet<T> extends Set<T> {
   readonly #maxSize: number;
 

@@ -13,7 +13,7 @@ export interface ProblemOptions {
   extensions?: Extensions;
   /** Id of the request that failed, when the response belongs to a different request. */
   requestId?: string | undefined;
-  /** Response header fields that the status requires: `Allow`, `Retry-After`, `WWW-Authenticate`. */
+  /** Response header fields: those that the status requires (`Allow`, `Retry-After`, …), and `Connection: close`. */
   headers?: Readonly<Record<string, string>>;
   /** The underlying error. It is logged and never sent to the client. */
   cause?: unknown;

@@ -116,7 +116,7 @@ export class ExecutionRecords {
   /**
    * Records an execution. A known one keeps its record; only its end is removed, and only with `reopens`. Never
    * rejects: during an outage, the command runs once Redis responds again.
-   * @param start the unconfirmed start of the execution, which is removed
+   * @param start the unconfirmed start of the execution; this start is removed
    */
   put({ record, reopens, isLookedUp }: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     const { executionId, ...value } = record;
@@ -140,7 +140,7 @@ export class ExecutionRecords {
     return this.#redis.runEventually((client) => this.#runEnd(client, executionId, status));
   }
 
-  /** Records the end of an execution now. @returns false when the same end is recorded, or there is no record */
+  /** Records the end of an execution now. @returns false when the same end is already recorded, or there is no record */
   async correctEnd(executionId: string, status: WorkflowStatus): Promise<boolean> {
     return (await this.#redis.run((client) => this.#runEnd(client, executionId, status))) === 1;
   }

@@ -79,7 +79,7 @@ describe('envelope.md', () => {
     expect(unescapeExpressions(escaped!)).toBe(plain);
   });
 
-  it('the failure codes are those of the code, and the example is read back', () => {
+  it('the page lists exactly the failure codes of lib/envelope/, and its example parses to a code and a text', () => {
     const section = sectionOf(page, 'When there is no response');
     expect(rowsOf(section).map(([code]) => code)).toEqual(expect.arrayContaining([...failureCodes]));
     expect(rowsOf(section)).toHaveLength(failureCodes.length);

@@ -39,11 +39,11 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun) {
 export type LostEvents = ReturnType<typeof lostEventsOf>;
 
 /**
- * Returns the number of events of a queue that the engine has not acknowledged: it takes an event before it looks for
- * handlers.
+ * Returns the number of events of a queue that the engine has not acknowledged. The engine takes an event before it
+ * looks for handlers, so an empty queue does not mean that all events are handled.
  */
 function unfinished(stateDir: string, queue: string): number {
-  // The database of a given engine is unknown.
+  // The database of an engine that CONDUCTOR_URL names is unknown.
   if (stateDir === '') return 0;
   const database = new DatabaseSync(join(stateDir, 'engine', 'conductor.db'), { readOnly: true, timeout: 5_000 });
   try {

@@ -16,7 +16,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 
 const definitionsFile = fileURLToPath(new URL('../../deploy/rabbitmq/definitions.json', import.meta.url));
 
-/** The permissions that docs/how-to/deploy-compose.md requires: configure, write, read. */
+/** Permissions of each user: configure, write, read. docs/how-to/connect-mdm-queue.md names those of `mdm` and `router`. */
 const users = {
   mdm: ['^$', '^mdm\\.updates$', '^$'],
   router: ['^$', '^$', '^mdm\\.updates$'],

@@ -213,7 +213,7 @@ export class TaskExchange {
     return this.#inboxes.get(taskType) as Inbox;
   }
 
-  /** Pauses requests for tasks. Exchanges that were open at the first failure count as one. */
+  /** Pauses requests for tasks. When several exchanges that were open at the first failure fail, they count as one failure. */
   #slowDown(sentAt: number, reason: string, status?: number): void {
     const { outageLog, stopping } = this.#options;
     if (stopping.aborted || sentAt < this.#failedAt) return;

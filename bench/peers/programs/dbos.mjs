@@ -1,4 +1,4 @@
-// DBOS in an Express process, as its documentation integrates them: a workflow with one step for each request.
+// DBOS in an Express process, integrated as the documentation of DBOS shows: for each request, one workflow with one step.
 
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import express from 'express';

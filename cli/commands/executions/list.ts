@@ -60,7 +60,10 @@ export const listExecutions: CommandDefinition<ListOptions> = {
         '--state <states>',
         'running, completed, failed, timed-out, terminated (or cancelled), paused; comma-separated',
       )
-      .option('--since <when>', 'started after this time: 2026-11-21T08:00:00Z, or for example 90s, 15m, 2h or 30d ago')
+      .option(
+        '--since <when>',
+        'started after this time: 2026-11-21T08:00:00Z, or how long ago, such as 90s, 15m, 2h or 30d',
+      )
       .option('--until <when>', 'started before this time, in the same formats')
       .option('--limit <count>', 'how many to show', '20'),
   run: runList,

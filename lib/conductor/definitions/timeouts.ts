@@ -6,7 +6,7 @@ import { findWorkflow, taskTypesOf } from './workflow-tasks.ts';
 
 /** A route and a workflow version that it starts. A route with several versions has one entry per version. */
 export interface Route {
-  /** Name of its pipeline. */
+  /** Name of the pipeline, which messages give as the name of the route. */
   readonly name: string;
   /** Position of the workflow policy, for messages: `gateway.config.yml: pipelines.movies.policies[1].workflow[0]`. */
   readonly place: string;

@@ -211,7 +211,7 @@ export class ConcurrencyLimiter {
 
   /**
    * Expected wait in milliseconds, by Little's law: the requests ahead times the average hold time, divided by the
-   * permits. The time since the last change is added, so that a standstill lengthens the estimate. Returns the longest
+   * permits. The time since a permit was last released is added, so that a standstill lengthens the estimate. Returns the longest
    * of the waits: for the back end, and for all back ends together.
    */
   #expectedWaitMs(request: PermitRequest): number {

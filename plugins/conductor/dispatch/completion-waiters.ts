@@ -60,8 +60,9 @@ export class CompletionWaiters {
   /**
    * Waits for the end of an execution.
    * @param timeoutMs longest wait, in milliseconds
-   * @param signals each ends the wait, for example when the client disconnects. They get listeners: with
-   *   `AbortSignal.any` a process-wide signal would keep a dependent signal for each request (nodejs/node#64476)
+   * @param signals each ends the wait, for example when the client disconnects. Listeners are added to them directly,
+   *   because with `AbortSignal.any` a process-wide signal would retain one dependent signal for each request
+   *   (nodejs/node#64476)
    * @returns the ended execution; null after the timeout or an abort
    */
   async waitFor(

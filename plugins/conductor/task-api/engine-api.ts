@@ -277,7 +277,7 @@ class EngineApi {
     return Promise.all(results.map(statusOf));
   }
 
-  /** Reads the body of a call with results, and calls `use` with it while the body counts in the memory budget. */
+  /** Reads the body of a call with results, and calls `use` with it while the body counts toward the memory budget. */
   async #withBody<T>({ request, clientId, gone }: CallContext, use: (body: Buffer) => Promise<T>): Promise<T> {
     const maxBytes = this.#config['router.maxResponseBytes'] * resultOverhead;
     const announced = announcedBytes(request);
@@ -285,7 +285,7 @@ class EngineApi {
     let permit = announced === Infinity ? undefined : hold(Math.min(announced, maxBytes));
     try {
       await permit;
-      // The size of a chunked body is unknown until its end: a large one counts with the largest allowed size.
+      // The size of a chunked body is unknown until its end, so a large one counts as the largest allowed size.
       const takePermit = () => (permit = hold(maxBytes));
       const pause = permit === undefined ? { at: smallResultBytes, until: takePermit } : undefined;
       return await use(await readBody(request, maxBytes, pause));

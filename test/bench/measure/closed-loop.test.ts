@@ -1,4 +1,4 @@
-// Tests of the closed loop: it keeps the number of requests in flight, ends when it should, and counts failures.
+// Tests of the closed loop: it keeps a constant number of requests in flight, ends when it should, and counts failures.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

@@ -12,7 +12,7 @@ const varying: readonly (readonly [shown: RegExp, real: RegExp])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/, /\d{4}-\d\d-\d\dT[\d:.]+Z/],
   [/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT/, /[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT/],
   [/\+?\d+(?:\.\d+)? m?s\b/, /(?:\+?\d+(?:\.\d+)? (?:ms|s|min)|-)/],
-  // The column shows a dash for a task that waited for less than a millisecond.
+  // In the steps of an execution, the column `waited` shows a dash when the wait is unknown.
   [/(?<= )-(?= )/, /(?:-|\d+ m?s)/],
   [/\bplan [0-9a-f]{12}\b/, /plan [0-9a-f]{12}/],
   [/\bvm:\d+\b/, /[\w.-]+:\d+/],
@@ -26,8 +26,8 @@ const anyVarying = new RegExp(varying.map(([shown]) => `(${shown.source})`).join
 
 /**
  * Returns undefined when the real output is as shown, otherwise a description of the difference.
- * @param language language of the block: a response needs the header fields that an `http` block shows; `json` may be
- *   formatted differently
+ * @param language language of the block. For `http`, the response must have the header fields that the block shows, and
+ *   may have others. In every block, JSON may be formatted differently
  * @param ids ids found so far; new ones are added
  */
 export function differenceOf(shown: string, real: string, { language, ids }: { language: string; ids: Ids }) {
