@@ -1,4 +1,4 @@
-// Starts a PostgreSQL server for one run, in a folder that its user may enter, with the default fsync.
+// Starts a PostgreSQL server for one run, with the default fsync, in a folder that the server's user may enter.
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -48,8 +48,8 @@ export class ClientAddresses {
 }
 
 /**
- * Returns the caller identity of a request: `client <OAuth client id>`, or `address <network>` without a token. All limits,
- * queues and version splits use it, so that a client has one identity everywhere.
+ * Returns the caller identity of a request: `client <OAuth client id>`, or `address <network>` without a token. All limits
+ * and queues use it, so that a client has one identity everywhere; version splits use it for requests without a token.
  */
 export function callerOf(request: IncomingMessage): string {
   const { clientId, clientAddress } = contextOf(request);

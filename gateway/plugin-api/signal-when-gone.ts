@@ -20,7 +20,7 @@ export function signalWhenGone(response: ServerResponse): AbortSignal {
 /**
  * Resolves to true when the client has closed its side of the connection. Call it before starting work for the client. A
  * process that was suspended (SIGSTOP, machine sleep) reads a request first and the end of its connection in the next
- * iteration of the event loop, so the check waits for two iterations.
+ * iteration of the event loop, so the check waits for the end of this iteration and of the next.
  */
 export async function hasLeft(response: ServerResponse): Promise<boolean> {
   await turn();

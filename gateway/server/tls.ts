@@ -55,7 +55,7 @@ function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureContextOpti
 /**
  * Creates a server for HTTP/1.1 over TLS 1.2 and 1.3.
  * @param options `handshakeTimeout` in milliseconds; `maxHandshakes`: maximum number of connections with a pending
- *   handshake, beyond which the oldest is destroyed (they do not count as connections yet)
+ *   handshake, beyond which the oldest is destroyed (until its handshake, a connection does not count as open)
  * @throws Error that names the files, when they cannot be used
  */
 export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: number }): Server {

@@ -76,8 +76,8 @@ async function needOf(
   const count = others.length + (isRestart ? 1 : 0);
   const later = isRestart ? others.filter((other) => compareByStart(other, execution) > 0) : others;
   const newest = later.toSorted(compareByStart).at(-1);
-  // The newest execution has its own inspection. It is replaced here only when it has had no task for a long time: the
-  // index may lack it.
+  // The newest execution is inspected itself, unless the index lacks it. It is therefore replaced here only when it has
+  // had no task for a long time.
   if (newest !== undefined && !(isTaskless(newest) && hasElapsed(newest.startTime, waitAfter(count + 1))))
     return 'started';
   if (count >= maxExecutions) return { blocked: `${request.name} was started ${count} times for the same work` };

@@ -204,7 +204,7 @@ describe('failures', () => {
     expect(spans.get(names.backEnd)?.attributes['error.type']).toBe('back-end-bad-answer');
   });
 
-  it('workers’ own polls and reports are not traced', () => {
+  it('polls and reports of workers have no request spans of their own', () => {
     expect(receiver.spans().filter(({ attributes }) => attributes['router.route'] === 'conductor')).toEqual([]);
   });
 });
@@ -297,7 +297,7 @@ describe('Server-Timing and the stages', () => {
     expect((await demo('/nowhere')).headers['server-timing']).toBeUndefined();
   });
 
-  it('a slow back end: its time is the back end’s, not the worker’s', async () => {
+  it('the time of a slow back end is in `back_end`, not in `worker`', async () => {
     const answer = await demo('/adaptor/001/mock/faults/slow/1000');
     const timing = String(answer.headers['server-timing']);
     expect(Number(/back_end;dur=([\d.]+)/.exec(timing)?.[1])).toBeGreaterThanOrEqual(990);

@@ -8,7 +8,7 @@ import { reflected } from './requests.ts';
 /** Marker in the back end's own responses. */
 export const backEndTag = '"of-the-back-end"';
 
-/** Returns the problem of a response, or null. */
+/** Returns what is wrong with a response; null when nothing is. */
 export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | null {
   const { status, headers, body } = answer;
   if (status === 100) return null;
@@ -43,7 +43,7 @@ const fields = new Set(
   ).split(' '),
 );
 
-/** Returns the problem of a request that reached the back end, or null. */
+/** Returns what is wrong with a request that reached the back end; null when nothing is. */
 export function wrongAtBackEnd(request: string): string | null {
   const [line = '', ...lines] = request.slice(0, request.indexOf('\r\n\r\n')).split('\r\n');
   if (!/^[A-Z]+ \/[\x21-\x7e]* HTTP\/1\.1$/.test(line)) return `the request line ${JSON.stringify(line)}`;

@@ -24,7 +24,7 @@ export interface PermitUsage {
   changedAt: number;
 }
 
-/** A bulkhead: usage of one back end, of one class, or of all. */
+/** What one bulkhead counts: the permits and queued requests of one back end, of one class, or of all requests. */
 export interface Bulkhead {
   /** Queued requests, by flow. */
   readonly queued: KeyedCounter;

@@ -46,7 +46,7 @@ interface UpdatedExecution extends ExecutionStatus {
 
 /** The outcome of reporting a result. */
 export interface AcceptedUpdate {
-  /** The engine's response; it has accepted the result only with status 200. */
+  /** Response for the worker: the engine's, or the router's own in the same form. Only with 200 is the result accepted. */
   response: Pick<EngineResponse, 'status' | 'body'>;
   /** The queue of the task, if this router delivered it. */
   queue: QueueName | undefined;
@@ -111,7 +111,8 @@ export class TaskUpdates {
     const task = this.#delivered.get(result.taskId);
     const reference = parseDispatchedTaskId(result.taskId);
     if (reference !== undefined) return this.#updateDispatched(result, body, reference);
-    // The engine would accept the result, and waiters of the other execution would get its output.
+    // The result names a different execution than its task has. The engine would accept it, and waiters of that execution
+    // would get this task's output.
     if (task !== undefined && task.executionId !== result.workflowInstanceId)
       return { response: notFound(result), queue: task };
     const completed = completedTask(result, task?.referenceName);

@@ -8,9 +8,10 @@ import { traceparentOf } from '#lib/envelope/traceparent.ts';
 const maxTraces = 5_000;
 
 /**
- * Traces by execution id. An `mdm-shareWF` execution is started by an event of an execution that was itself started by
- * an event. The payload of its event has `sourceExecutionId` but no trace context. When another router hands out its
- * task, or after a restart, the task starts a new trace.
+ * Traces by execution id. The execution of a PATCH starts an `mdmWF` execution by an event, which starts `mdm-shareWF`
+ * executions by events. The payload of the second event has no trace context, only the id of the PATCH's execution
+ * (`sourceExecutionId`). After a restart, or when another router hands out the task of the `mdm-shareWF` execution, that
+ * task starts a new trace.
  */
 export class EventTraces {
   readonly #traces = new BoundedMap<string, string>(maxTraces);

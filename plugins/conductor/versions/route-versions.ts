@@ -87,7 +87,7 @@ export class RouteVersions {
     const chosen = pinned.isSplit
       ? requestedVersion(request, context, { versions: this.#versions, scope: this.#dependencies.scope })
       : undefined;
-    // Hashes the plain client id, so that clients keep their version when the router is upgraded.
+    // Hashes the client id without the prefix of `callerOf`: with it, clients would change their version in an upgrade.
     const client = context.clientId ?? callerOf(request);
     const version = chosen ?? this.#split.choose(client, guarded?.guard.removed);
     this.show(version, response);

@@ -138,7 +138,7 @@ describe('pruning executions', () => {
     expect(report).toEqual({ removed: 8, orphans: [], kept: 0 });
   });
 
-  it('keeps an execution that has ended again in another state of the rule: its new end may be recent', async () => {
+  it('keeps an execution that has ended again with another status that the rule covers: its new end may be recent', async () => {
     const retried: Stored = { workflowId: 'retried', workflowType: 'moviesWF', indexed: 'FAILED', status: 'COMPLETED' };
     const engine = laggingEngine([retried, ...ended(3)], 0);
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 2 });
@@ -146,7 +146,7 @@ describe('pruning executions', () => {
     expect([...engine.alive.keys()]).toEqual(['retried']);
   });
 
-  it('reports a row that never leaves the index as an orphan and ends', async () => {
+  it('reports as an orphan a row that never leaves the index, and then ends', async () => {
     const engine = laggingEngine(ended(12), 1_000_000);
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 4, orphanAfterMs: 50 });
     expect(report).toMatchObject({ removed: 12, kept: 0 });

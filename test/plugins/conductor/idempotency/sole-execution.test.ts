@@ -35,7 +35,7 @@ describe('the execution of a keyed task that was polled', () => {
     ['was followed by one that no worker has', [execution('b', waiting)]],
     ['was preceded by one that was superseded', [execution('b', polled, { reasonForIncompletion: superseded })]],
     ['shares its correlation id with another client', [execution('b', polled, { input: { inbound: {} } })]],
-  ])('%s: it is carried out', async (_title, others) => {
+  ])('%s: the polled one is carried out', async (_title, others) => {
     expect(await look(...others)).toEqual({ status: 'RUNNING', terminated: [] });
   });
 
@@ -43,7 +43,7 @@ describe('the execution of a keyed task that was polled', () => {
     ['a worker has another', execution('b', polled)],
     ['another was completed', execution('b', { ...polled, status: 'COMPLETED' }, { status: 'COMPLETED' })],
     ['another has timed out', execution('b', { ...polled, status: 'TIMED_OUT' }, { status: 'TIMED_OUT' })],
-  ])('%s: it is terminated', async (_title, other) => {
+  ])('%s: the polled one is terminated', async (_title, other) => {
     expect(await look(other)).toEqual({ status: 'TERMINATED', terminated: [`own: ${superseded}`] });
   });
 
