@@ -26,7 +26,7 @@ export function addConfirmationOptions(command: Command): Command {
     .option('--dry-run', 'only show what would be done; change nothing');
 }
 
-/** Returns why the operator cannot be asked; undefined with `--yes`, or when there is a terminal to ask on. */
+/** Returns why the operator cannot be asked; undefined with `--yes`, or with a terminal to ask on and without `--json`. */
 export function reasonNotToAsk({ yes, json }: Confirmation, { input }: Pick<Terminal, 'input'>): string | undefined {
   if (yes) return undefined;
   if (json) return 'nothing was changed: --json needs --yes';

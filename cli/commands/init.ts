@@ -56,7 +56,7 @@ export async function runInit(options: InitOptions, { args }: Pick<CommandContex
 function checkName(name: string): void {
   if (!/^[a-z0-9][a-z0-9._-]{0,99}$/.test(name))
     throw new CommandError([
-      `${name}: the folder name may contain only lower-case letters, digits and the characters - . _ ; it must begin with a letter or a digit, and may have at most 100 characters`,
+      `${name}: the folder name may contain only lower-case letters, digits, hyphens, dots and underscores; it must begin with a letter or a digit and may have at most 100 characters`,
     ]);
   // npm does not install a package into a package of the same name.
   if (['service-router', 'node_modules'].includes(name))

@@ -127,7 +127,10 @@ function describeFindings({ findings }: RoundsSummary): string[] {
   return [...formatTable(['execution', 'case', column, 'started'], findings.map(toRow)), ''];
 }
 
-/** Returns true when the missing execution was started or continued, false while the result of a PATCH is unknown. */
+/**
+ * Returns true when the execution continues, was retried, or its missing follow-up was started; false when nothing was
+ * done, or while the result of a PATCH is unknown.
+ */
 function isRepaired({ action, started }: ReconcileFinding): boolean {
   return ['continued', 'retried', 'started'].includes(action) || (action === 'terminated' && started.length > 0);
 }

@@ -55,7 +55,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--token-file <file>', 'check the token in this file; - is standard input')
       .option(
         '--router [url]',
-        "get the token at the router's token path (default: at the identity provider: oauth.issuer, or that of the running stack)",
+        "get the token at the router's token path (default: from the identity provider, oauth.issuer or the one in the running stack)",
       )
       .option('--client-id <id>', 'OAuth client (default: ops.clientId)')
       .option('--client-secret <secret>', 'its secret; command lines are visible to others, so prefer OPS_CLIENTSECRET')
@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
-        'check this path, such as /adaptor/001/x, and whether the client may use its MIS code or make this call to the engine',
+        'check this path too, such as /adaptor/001/x: whether the client may use its MIS code or, for the engine API, make the call',
       )
       .option('--raw', 'print the token and nothing else'),
   run: runToken,

@@ -10,7 +10,7 @@ import { parseStates } from './states.ts';
 import { CommandError } from '../outcome.ts';
 import { routeNamed } from '../gateway/read-gateway.ts';
 
-/** Options that restrict which executions `prune` deletes. */
+/** Options that restrict or override the rules of `prune`. */
 export interface RuleOptions {
   readonly olderThan?: string;
   readonly state?: string;
@@ -18,7 +18,7 @@ export interface RuleOptions {
   readonly workflow?: string;
 }
 
-/** Returns true when an option overrides the rules of the configuration. */
+/** Returns true when an option restricts or overrides the rules of the configuration. */
 export function isNarrowed({ olderThan, state, route, workflow }: RuleOptions): boolean {
   return [olderThan, state, route, workflow].some((option) => option !== undefined);
 }

@@ -16,7 +16,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   let project: ComposeProject;
 
   beforeAll(async () => {
-    // The result is meaningful only with the versions that ran.
+    // Printed because a result means little without the versions that it was obtained with.
     for (const name of composeVariables().keys())
       if (/_IMAGE$|_VERSION$/.test(name)) console.log(`${name}: ${process.env[name] ?? 'as in docker-compose.yml'}`);
     project = await createComposeProject();

@@ -64,7 +64,7 @@ function renameHandler(): void {
   files.replace(`event-handlers/patched${suffix}.json`, `"name": "mdm${suffix}"`, `"name": "patched${suffix}"`);
 }
 
-/** Gives the copy a second version of moviesWF. */
+/** Adds a second version of moviesWF to the files, and returns its path. */
 function writeSecondVersion(): string {
   const file = `workflows/moviesWF${files.suffix}.v2.json`;
   files.write(file, JSON.stringify(definitionIn(files, movies.file, { version: 2 })));
@@ -148,7 +148,7 @@ describe('plan and apply', () => {
 });
 
 describe('running executions', () => {
-  it('of one of two changed versions: counted for that version, its task type and nothing else', async () => {
+  it('of two changed versions: counted for their own version and for the task type, and for nothing else', async () => {
     const second = writeSecondVersion();
     await on.prepare();
     const ids = [
@@ -175,7 +175,7 @@ describe('running executions', () => {
     expect((await on.run('plan', '--no-diff')).stdout).not.toContain('running');
   });
 
-  it('of the workflow whose event a handler takes: counted for a changed handler', async () => {
+  it('of the workflow that publishes the event of a changed handler: counted for that handler', async () => {
     await on.prepare();
     const handler = `event-handlers/mdm-share${files.suffix}-{mis}.json`;
     // In a separate domain, because workers of a shared stack would take the task and end the execution.

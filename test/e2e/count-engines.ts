@@ -1,8 +1,8 @@
 // The number of engines of a run, which is also the number of e2e files that run at the same time.
 
 /**
- * Returns 1 when an engine is given (CONDUCTOR_URL), otherwise TEST_ENGINES, by default 3, because files spend most of
- * their time waiting.
+ * Returns 1 when an engine is given (CONDUCTOR_URL), otherwise TEST_ENGINES. The default is 3: test files spend much of
+ * their time waiting, so several can share a machine.
  */
 export function countEngines({ CONDUCTOR_URL, TEST_ENGINES = '3' }: NodeJS.ProcessEnv = process.env): number {
   return CONDUCTOR_URL === undefined ? Number(TEST_ENGINES) : 1;

@@ -9,7 +9,7 @@ import ts from 'typescript';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Paths of the code that runs in production: changes elsewhere, such as in tests or pages, leave results valid. */
+/** Paths of the code that runs in production: changes elsewhere, such as in tests or documentation, leave results valid. */
 const productPaths = [
   ...['lib', 'gateway', 'plugins', 'workers', 'jobs', 'workflows', 'event-handlers', 'config'],
   ...['gateway.config.yml', 'package-lock.json'],
@@ -17,7 +17,7 @@ const productPaths = [
 
 /**
  * Returns twelve hexadecimal digits that identify the product's code, with `+` when there are uncommitted changes.
- * Comments and pages do not count: they leave results valid as well.
+ * Changes of comments and documentation do not count: they leave results valid as well.
  */
 export function productCode(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: rootDir, encoding: 'utf8' });
@@ -31,7 +31,7 @@ export function productCode(): string {
   return `${hash.digest('hex').slice(0, 12)}${isChanged ? '+' : ''}`;
 }
 
-/** Returns the text of a file without comments; an empty text for a page. */
+/** Returns the text of a file without comments; an empty text for a Markdown file. */
 export function withoutComments(file: string, text: string): string {
   if (file.endsWith('.md')) return '';
   if (/\.(?:properties|ya?ml)$/.test(file)) return text.replaceAll(/^[ \t]*#.*\n?/gm, '');

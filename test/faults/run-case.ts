@@ -52,8 +52,8 @@ const mostExamples = 10;
  */
 const usualTimeoutScale = 1 / 4;
 /**
- * Time without progress after which the system must have settled, in milliseconds: an engine resumes events half a
- * minute after its start, and checks timeouts every half minute.
+ * Time without progress after which a run stops waiting for the system to settle, in milliseconds. It is long because an
+ * engine resumes events only half a minute after its start and checks timeouts every half minute.
  */
 const restMs = 150_000;
 /**
@@ -121,7 +121,8 @@ async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise
   ]);
   for (const reason of reasons) world.expect(false, `after 90 s of quiet: ${reason}`);
   world.expect(left === undefined || !nothingMissing, String(left));
-  if (left !== undefined) for (const line of await world.describeUntold()) world.notes.push(`untold: ${line}`);
+  if (left !== undefined)
+    for (const line of await world.describeUntold()) world.notes.push(`MDM was not notified: ${line}`);
   run.after = await world.levels();
 }
 

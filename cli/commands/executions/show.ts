@@ -66,7 +66,7 @@ async function runShow(options: ShowOptions, { args, host }: Pick<CommandContext
   }
 }
 
-/** The executions that follow from one; `followsUnknown`: why they cannot be found. */
+/** The follow-up executions of an execution; `followsUnknown`: why they cannot be found. */
 interface Followers {
   readonly follows: readonly { readonly executionId: string; readonly workflow: string; readonly state: string }[];
   readonly followsUnknown?: string;

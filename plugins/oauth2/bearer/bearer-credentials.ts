@@ -5,7 +5,10 @@ import { takeHeader } from '../take-header.ts';
 import { credentialsMalformed, credentialsMissing } from './challenge.ts';
 
 const authorization = 'authorization';
-/** Both fields are removed from every request, whether the route accepts them or not. */
+/**
+ * The field that Conductor's SDKs use. The policy removes it and `Authorization` from each request, even when the route
+ * does not accept this one.
+ */
 const alternative = 'x-authorization';
 
 /**

@@ -6,7 +6,7 @@ import { figuresOf, median, middleOf, percentile } from '../../../bench/measure/
 const sample = { latencies: [1, 2, 3, 4], failures: 0, firstFailure: undefined, elapsedSeconds: 2 };
 
 describe('a percentile', () => {
-  it('is the smallest value that the given percentage of values does not exceed', () => {
+  it('is the smallest value that the given percentage of all values do not exceed', () => {
     const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
     expect([50, 90, 99, 100].map((percent) => percentile(hundred, percent))).toEqual([50, 90, 99, 100]);
   });

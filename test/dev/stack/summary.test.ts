@@ -13,7 +13,7 @@ describe('summary', () => {
     expect(text).toContain('"http://127.0.0.1:4711/adaptor/001/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=001"');
   });
 
-  it('says that a database in a virtual machine is not opened', async () => {
+  it('says what does not work when the database is in a virtual machine, where no other program may open it', async () => {
     const said = 'records are not pruned';
     expect(summary(await readSettings({}, { isShared: async () => false }), 'Docker')).toContain(said);
     expect(summary(await readSettings({}, { isShared: async () => true }), 'Docker')).not.toContain(said);

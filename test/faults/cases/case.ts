@@ -29,7 +29,7 @@ export interface Case {
   setUp?(engine: GivenEngine): Promise<SetUp>;
   /** Multiplies the response timeouts of all tasks. Default a quarter. */
   readonly timeoutScale?: number;
-  /** Longest time without progress until the system has settled, in milliseconds; then the case fails. Default 150 000. */
+  /** Time without progress after which a run stops waiting for the system to settle, in milliseconds. Default 150 000. */
   readonly restMs?: number;
   /** True when no reconciler may have anything left to repair at the end of a run. */
   readonly nothingMissing?: boolean;

@@ -5,7 +5,7 @@ import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-it('counts the time by which the wall clock is ahead, as after the machine was suspended', () => {
+it('counts by the wall clock when it has advanced further than the monotonic clock, as when the machine was suspended', () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const elapsedMs = startStopwatch();
   vi.setSystemTime(Date.now() + 90_000);

@@ -112,7 +112,7 @@ describe('the breaker of a back end', () => {
 });
 
 describe('the breaker of the engine', () => {
-  it('failed starts: it opens, and half-opens only when the health check succeeds, without a request', async () => {
+  it('failed starts: it opens; it becomes half-open only when the health check succeeds, and needs no request for that', async () => {
     const { admit, start, engine, health } = createAdmission();
     start(500);
     start('unreachable');
@@ -167,7 +167,7 @@ describe('permits', () => {
     expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([0, 2]);
   });
 
-  it('holds the permit of a client that disconnects after the start for the average duration', async () => {
+  it('when a client disconnects after the start, holds its permit for the average duration of an execution', async () => {
     const { admit, limiter } = createAdmission();
     const usual = await admit();
     usual.started('usual');
@@ -183,7 +183,7 @@ describe('permits', () => {
     expect(limiter.inUse('inFlight')).toBe(0);
   });
 
-  it('releases the permit of a client that disconnects before the start at once', async () => {
+  it('when a client disconnects before the start, releases its permit at once', async () => {
     const { admit, limiter } = createAdmission();
     (await admit()).end({ problem: undefined, clientGone: true });
     expect(limiter.inUse('inFlight')).toBe(0);
