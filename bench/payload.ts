@@ -24,7 +24,7 @@ Measures the movies route unencrypted and with payload.key, in turn; then the co
 
   --in-flight 8            clients of the closed loop
   --seconds 8              length of one measurement, after a warm-up of half of it
-  --repetitions 3          repetitions of both measurements
+  --repetitions 3          repetitions of the route's measurements, without and with payload.key
 ${engineFlagsHelp}`;
 
 const key = `bench:${randomBytes(32).toString('base64')}`;
@@ -102,7 +102,7 @@ function routeTable(seen: Readonly<Record<string, readonly Figures[]>>): string 
 }
 
 /**
- * Returns a table of the CPU time per message in one process: packing it as a worker does, and unpacking it as the
+ * Returns a table of the time per message in one process: packing it as a worker does, and unpacking it as the
  * router does.
  */
 function codecTable(): string {

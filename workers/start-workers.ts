@@ -24,7 +24,7 @@ import { selectWorkers } from './select-workers.ts';
 export interface StartWorkersOptions {
   /** Must contain `workers.clientId` and `workers.clientSecret`. */
   config: Config;
-  /** The workers that have their own file. Default: those of the product. */
+  /** The workers of the gateway, as `findWorkers` returns them; plain back ends need none. Default: those of the product. */
   workers?: WorkerRegistry;
   log: Logger;
   /** Called with unexpected errors, which are also logged. Default: none. */

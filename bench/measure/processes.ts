@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs';
 /** Process ids by role: `engine`, `router`, `workers`, `bench` …; processes with the same role are added up. */
 export type Processes = Readonly<Record<string, readonly number[]>>;
 
-/** A value by process; absent when it cannot be read. */
+/** A value by role; absent when no process of the role can be read. */
 export type PerProcess = Readonly<Record<string, number>>;
 
 /** Linux reports CPU time in hundredths of a second, regardless of the frequency of its timer. */
 const msPerTick = 10;
 const bytesPerMiB = 2 ** 20;
 
-/** Returns the CPU time that each process has used since its start, in milliseconds. */
+/** Returns the CPU time that the processes of each role have used since their start, in milliseconds. */
 export function processorMs(processes: Processes): PerProcess {
   return readEach(processes, (pid) => {
     // The second field is the name in parentheses, which may contain any character.
@@ -21,7 +21,7 @@ export function processorMs(processes: Processes): PerProcess {
   });
 }
 
-/** Returns the resident memory of each process, in MiB. */
+/** Returns the resident memory of the processes of each role, in MiB. */
 export function residentMiB(processes: Processes): PerProcess {
   return readEach(processes, (pid) => {
     const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

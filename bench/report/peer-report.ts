@@ -31,9 +31,9 @@ export function peerReport({ caption, date, command, chart, results }: PeerRepor
     `![Latency, throughput and processor time of each system](${chart})`,
     figuresTable(results),
     [
-      `Cells of a load: p50 ms · p99 ms · requests/s. Processor time and memory are those of all processes of the system`,
+      `Cells of a load: p50 ms · p99 ms · requests/s. Processor time (of a request) and memory are those of all processes of the system`,
       `at ${busyLoadOf(results)} in flight, without the client and the back end; shared memory pages count once.`,
-      '"Stored": which data of a request is on disk when its response arrives.',
+      '"Stored": which data of a request is stored when its response arrives, and whether it was synchronised to disk (fsync).',
       '"Calls": requests that the back end received for each response.',
     ].join('\n'),
     failureList(results),
@@ -60,8 +60,7 @@ export function figuresTable(results: readonly PeerResult[]): string {
 }
 
 /**
- * Returns a list of the first failed request of each system and of every repetition that was aborted; empty when
- * nothing failed.
+ * Returns a list: the first failed request of each system, and every aborted repetition. Empty when nothing failed.
  */
 export function failureList(results: readonly PeerResult[]): string {
   const failed = results.flatMap(({ title, loads, brokenOff = [] }) => {
@@ -73,7 +72,9 @@ export function failureList(results: readonly PeerResult[]): string {
     const broken = brokenOff.map((message) => `- ${title}, aborted repetition: ${firstLine(message)}`);
     return [...(first === undefined ? [] : [first]), ...broken];
   });
-  return failed.length === 0 ? '' : ['First failure of each system:', '', ...failed].join('\n');
+  return failed.length === 0
+    ? ''
+    : ['Failures (the first failed request of each system, and every aborted repetition):', '', ...failed].join('\n');
 }
 
 /** Returns the table of the programs and their settings. */

@@ -1,4 +1,4 @@
-// A target of the benchmark: something that processes requests, started while it is measured.
+// A target of the benchmark: something that processes requests. Its own programs, if any, run only while it is measured.
 
 export interface Target {
   readonly name: string;

@@ -83,14 +83,14 @@ async function runPrune(options: PruneCommandOptions, context: CommandContext): 
     const planned = await planPrune(work);
     const total = planned.rules.reduce((sum, { executions }) => sum + executions, planned.events ?? 0);
     if (onlyShows !== undefined || (total === 0 && options.yes !== true))
-      return describePlan(planned, engine.address, onlyShows);
+      return describePlan(planned, { address: engine.address, skipped: skippedBy(options), note: onlyShows });
     if (options.yes !== true) {
-      context.show(describeRules(planned));
+      context.show(describeRules(planned, skippedBy(options)));
       await context.confirm(`Delete ${total} executions and event records in ${engine.address}?`);
     }
     const bar = startProgressBar('deleting', total, host.stderr);
     const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
-    return describeReport(report, engine.address);
+    return describeReport(report, { address: engine.address, skipped: skippedBy(options) });
   } finally {
     interruption.stop();
     await database?.close();
@@ -117,21 +117,32 @@ async function toPlan(
   return { api, now, batchSize, rules, eventsOlderThanMs };
 }
 
-const withoutDatabase =
-  'event records are skipped: they need conductor.databaseURL or --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a Docker virtual machine)';
+/** Where a run deletes, and why it skips event records if it does. */
+interface RunTexts {
+  readonly address: string;
+  readonly skipped: string;
+}
 
-/** @param note why nothing was deleted */
-function describePlan(planned: PrunePlan, address: string, note = ''): Outcome {
+/** Returns why event records are skipped when there is no database. */
+function skippedBy({ events }: PruneCommandOptions): string {
+  return events
+    ? 'event records are skipped: they need conductor.databaseURL or --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a Docker virtual machine)'
+    : 'event records are skipped (--no-events)';
+}
+
+/** @param texts `note`: why nothing was deleted */
+function describePlan(planned: PrunePlan, texts: RunTexts & { note: string | undefined }): Outcome {
+  const { address, skipped, note = '' } = texts;
   const { rules, events } = planned;
   const isEmpty = rules.every(({ executions }) => executions === 0) && (events ?? 0) === 0;
   return {
     exitCode: isEmpty ? 0 : 2,
-    lines: [...describeRules(planned), `${address}: ${isEmpty ? 'there is nothing to delete' : note}`],
+    lines: [...describeRules(planned, skipped), `${address}: ${isEmpty ? 'there is nothing to delete' : note}`],
     json: { ok: isEmpty, engine: address, dryRun: true, rules, events },
   };
 }
 
-function describeRules({ rules, events }: PrunePlan): string[] {
+function describeRules({ rules, events }: PrunePlan, skipped: string): string[] {
   const rows = rules.map(({ name, workflow, olderThanMs, executions }) => [
     String(executions),
     workflow === undefined || name.includes(workflow) ? name : `${workflow}, ${name}`,
@@ -140,21 +151,21 @@ function describeRules({ rules, events }: PrunePlan): string[] {
   return [
     ...formatTable(['executions', 'which', 'ended longer ago than'], rows),
     '',
-    events === null ? paint('faint', withoutDatabase) : countOf(events, 'event record'),
+    events === null ? paint('faint', skipped) : countOf(events, 'event record'),
   ];
 }
 
-function describeReport(report: PruneReport, address: string): Outcome {
+function describeReport(report: PruneReport, { address, skipped }: RunTexts): Outcome {
   const { executions, kept, orphans, events, isComplete } = report;
   const lines = [
     `${address}: ${countOf(executions, 'execution')} deleted`,
     ...(kept > 0 ? [`${countOf(kept, 'execution')} kept (other route, running again, or refused by the engine)`] : []),
     ...(orphans > 0
       ? [
-          `${countOf(orphans, 'row')} of the index without an execution${events === null ? ': deleting them needs a database URL' : ' deleted'}`,
+          `${countOf(orphans, 'row')} of the index without an execution${events === null ? ": deleting them needs the engine's database" : ' deleted'}`,
         ]
       : []),
-    events === null ? paint('faint', withoutDatabase) : `${countOf(events, 'event record')} deleted`,
+    events === null ? paint('faint', skipped) : `${countOf(events, 'event record')} deleted`,
     ...(isComplete ? [] : ['interrupted: run `prune` again to continue']),
   ];
   return { exitCode: isComplete ? 0 : 2, lines, json: { ok: isComplete, engine: address, dryRun: false, ...report } };

@@ -5,7 +5,7 @@ import type { Redis } from './redis.ts';
 const deleteIfHeld = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
 /**
- * Deletes the key if this holder still has it, now or after an outage of Redis: the lock may have expired and belong to
+ * Deletes the key, now or after an outage of Redis, but only if this holder still has it: the lock may have expired and belong to
  * another holder.
  * @returns a promise that resolves when the key is deleted or the command is postponed; never rejects
  */

@@ -85,7 +85,7 @@ async function startParts(
   const badBackEnd = await startBadBackEnd(history.file);
   onStop(() => badBackEnd.stop());
   const proxies = await startProxies(engine, ports, onStop);
-  // Without an index, the router keeps records of executions in its Redis.
+  // An engine on Redis has no index, so the router keeps records of executions in its own Redis.
   const needsRedis = options.redis === true || engine.redis !== undefined;
   const { appendfsync } = engine;
   const redis = needsRedis ? await startRedisServer({ appendfsync }) : undefined;

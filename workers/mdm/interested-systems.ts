@@ -1,4 +1,4 @@
-// Parses and validates the interested systems in a response of MDM. Each one becomes an event and a task domain.
+// Parses and validates the interested systems in a response of MDM. mdmWF publishes an event for each one.
 
 import { isMisCode } from '#lib/config/mis-code.ts';
 import { RetryableError } from './retryable-error.ts';

@@ -64,13 +64,13 @@ describe('the list of failures', () => {
     const load = loadOf(32, 50, 1);
     const failed = { ...load, figures: { ...load.figures, firstFailure: 'GET /: 503\nlater' } };
     expect(failureList([...results, resultOf('late', { loads: [loadOf(1, 4), failed] })])).toBe(
-      'First failure of each system:\n\n- about late, 32 in flight: GET /: 503',
+      'Failures (the first failed request of each system, and every aborted repetition):\n\n- about late, 32 in flight: GET /: 503',
     );
   });
 
   it('has the aborted repetitions', () => {
     expect(failureList([resultOf('late', { brokenOff: ['it did not start\nat all'] })])).toBe(
-      'First failure of each system:\n\n- about late, aborted repetition: it did not start',
+      'Failures (the first failed request of each system, and every aborted repetition):\n\n- about late, aborted repetition: it did not start',
     );
   });
 

@@ -49,7 +49,7 @@ describe('a start', () => {
 });
 
 describe('an engine that does not respond', () => {
-  it('a call ends at its deadline; so does a call that waits for a connection, which is never sent', async () => {
+  it('a call ends at its deadline; a call that still waits for a connection does too, and is never sent', async () => {
     let arrived = 0;
     const engine = await engineThat(() => void (arrived += 1), { connections: 2 });
     const startedAt = performance.now();

@@ -47,7 +47,7 @@ const answer = (body: unknown, status = 200) => {
 const now = () => Math.floor(clock.wallMs() / 1000);
 const asked = () => introspector.received.introspection.length;
 const call = (token = 'opaque-token', method = 'GET') => secured.call('/write', token, method);
-/** Returns the response for an active token of the client demo for this router. */
+/** Lets the provider respond with an active token of the client demo for this router; `claims` override the members. */
 const active = (claims: Record<string, unknown>) =>
   answer({ active: true, client_id: 'demo', aud: secured.provider.audience, ...claims });
 
@@ -99,7 +99,7 @@ describe('the response (section 2.2)', () => {
     ['a refresh token', { token_type: 'refresh_token' }],
     ['bound to a key of its holder', { cnf: { jkt: 'x' } }],
     ['of nobody', { client_id: undefined }],
-    ['of a user, by whichever client', { client_id: undefined, sub: 'demo' }],
+    ['of a user, without the client', { client_id: undefined, sub: 'demo' }],
     ['exp as text', { exp: '99999999999' }],
     ['scope as object', { scope: { sisdata_W: true } }],
   ])('%s → 401 invalid_token', async (_name, claims) => {
