@@ -1,4 +1,5 @@
-// npm run bench: compares the router with the engine's own calls and with other ways to call the engine, in one run.
+// npm run bench: compares the router with the back end alone, a plain proxy, bare calls to the engine and Conductor's
+// SDK, in one run.
 
 import { countEngineCalls } from './measure/engine-calls.ts';
 import { median } from './measure/figures.ts';

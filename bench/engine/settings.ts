@@ -54,6 +54,7 @@ export const settings: readonly Setting[] = [
   property('conductor.postgres.pollDataFlushInterval=0', 'postgresql'),
   property('logging.level.root=INFO'),
   javaInstead('the default logger context', '-Dlog4j2', []),
+  // Other collectors, and only the first JIT compiler, instead of the options of `productionJava`.
   javaInstead('-XX:+UseSerialGC', '-XX:+UseParallelGC', ['-XX:+UseSerialGC']),
   javaInstead('-XX:+UseG1GC', '-XX:+UseParallelGC', ['-XX:+UseG1GC']),
   javaInstead('-XX:TieredStopAtLevel=1', 'none', ['-XX:TieredStopAtLevel=1']),

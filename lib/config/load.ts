@@ -53,7 +53,8 @@ const ajv = new Ajv({
   strict: true,
   keywords: ['secret'],
   verbose: true,
-  // Every program compiles this schema at its start. A test validates it, because compiling the meta-schema takes longer.
+  // Every program compiles this schema at its start. Validating it would mean compiling the meta-schema too, which takes
+  // longer, so a test does that.
   // Optimised code takes twice as long to generate, and would run only a few times.
   validateSchema: false,
   code: { optimize: false },

@@ -67,8 +67,8 @@ describe('the product’s services', () => {
   });
 });
 
-/** Ports that each service opens to other services, from its own files and the configuration. */
 const { config: defaults } = await loadConfig({ env: {} });
+/** Ports that each service opens to other services; those of the routers and the load balancer are read from their files. */
 const ports: Record<string, number[]> = {
   postgres: [5432],
   redis: [6379],

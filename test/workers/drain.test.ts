@@ -45,7 +45,7 @@ const addMovie = () => router.addTask('movies_intake', inboundOf({ path: '/Up' }
 const calledBackEnd = () => pollUntil('the call', () => backEnd.requests.length === 1);
 
 describe('stop', () => {
-  test('ends an idle worker with its open poll and does not poll again', async () => {
+  test('waits for the open poll of an idle worker to end, and does not poll again', async () => {
     const { program: running } = await start();
     const polls = router.calls.filter(isPoll).length;
     await running.stop();

@@ -68,8 +68,7 @@ export interface StartOptions extends Pick<WaitOptions, 'deadlineAt' | 'readOnly
 const maxMetadataMs = 500;
 
 /**
- * An execution that the engine has started for a request, and the functions that end its wait. The result for the
- * client is a `ServeResult`.
+ * An execution that the engine has started for a request, and the functions that clean up after its wait.
  */
 export interface StartedExecution {
   readonly executionId: string;
@@ -240,7 +239,8 @@ async function abandon(
 
 /**
  * Adds the reason, which the engine's status call omits, from the execution. Without it, the response could not say that
- * a write may have been applied, so a slow engine gets the rest of the wait. The execution may have ended at the deadline.
+ * a write may have been applied, so a slow engine gets the rest of the wait, and `lateReadMs`
+ * more, because the execution may have ended just before the deadline.
  */
 async function withReason(
   ended: ExecutionStatus,

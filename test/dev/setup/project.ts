@@ -1,4 +1,4 @@
-// A temporary project with the product's set-up: a lock file, a fake npm that installs it, and an entry.
+// A temporary project with a copy of dev/setup, a lock file, a fake npm that creates node_modules, and an entry file.
 
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type ChildProcess, spawn } from 'node:child_process';

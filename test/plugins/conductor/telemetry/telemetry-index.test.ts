@@ -1,4 +1,4 @@
-// Tests of joining the executions that clients wait for with the tasks and results of workers, in any order of events.
+// Tests that tasks and results of workers are matched to the executions that clients wait for, in any order of events.
 
 import type { Request } from 'express';
 import { Registry } from 'prom-client';
@@ -157,10 +157,10 @@ describe('the trace of an execution that an event started', () => {
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   const own = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
   it.each([
-    ['of a known execution', { sourceExecutionId: 'e-1' }, traceparent],
-    ['of an unknown execution', { sourceExecutionId: 'e-2' }, undefined],
+    ['whose source execution is known', { sourceExecutionId: 'e-1' }, traceparent],
+    ['whose source execution is unknown', { sourceExecutionId: 'e-2' }, undefined],
     ['that has a trace', { sourceExecutionId: 'e-1', traceparent: own }, own],
-    ['of no execution', { inbound: {} }, undefined],
+    ['without a source execution', { inbound: {} }, undefined],
     ['whose source is not an id', { sourceExecutionId: 7 }, undefined],
   ])('a task %s', (_title, inputData, expected) => {
     const traces = new EventTraces();
