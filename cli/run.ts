@@ -10,7 +10,7 @@ import { DefinedCommand } from './command-definition.ts';
 /**
  * Runs one command line.
  * @param args the arguments after the name of the program
- * @returns the exit code: 0, 1 for an error, 2 as the command defines. Only `start` and a second Ctrl-C end the
+ * @returns the exit code: 0 for success, 1 for an error, 2 as the command defines. Only `start` and a second Ctrl-C end the
  *   process
  */
 export async function run(args: readonly string[], host: Host): Promise<number> {

@@ -22,7 +22,7 @@ export interface PhaseCounts {
   seconds: number;
   /** Committed transactions, including statements outside a transaction block. */
   commits: number;
-  /** Number of executions by text, without BEGIN and COMMIT. */
+  /** Number of executions by text, without BEGIN, COMMIT and ROLLBACK. */
   readonly statements: Map<string, number>;
 }
 

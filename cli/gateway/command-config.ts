@@ -21,7 +21,7 @@ function valuesOf({ engine, engineDatabase, redis, router, identityProvider, aud
   };
 }
 
-/** A value of the running stack is used only when the stack's value of this other key is used too. */
+/** For some keys, a second key: the running stack's value of the first is used only if the second is not configured. */
 const belongsTo: Partial<Record<StackKey, StackKey>> = {
   'conductor.databaseURL': 'conductor.url',
   'oauth.audience': 'oauth.issuer',

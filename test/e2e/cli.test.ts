@@ -92,7 +92,7 @@ describe('service-router status', () => {
   const status = (...options: string[]) =>
     runCli(['status', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
 
-  it('the product’s own definitions, registered as configured: they match the files, as for plan', async () => {
+  it('the product’s own definitions, registered as configured: they match the files, and `plan` finds no changes', async () => {
     const [shown, planned] = await Promise.all(
       ['status', 'plan'].map((command) => runCli([command, '--engine', engineUrl])),
     );

@@ -119,8 +119,8 @@ describe('the event of a PATCH', () => {
 
 describe('the events of mdmWF', () => {
   it.each([
-    ['none', []],
-    ['no list at all', undefined],
+    ['an empty list', []],
+    ['no list', undefined],
   ])('%s of interested systems: mdmWF completes', async (_what, systems) => {
     const mdm = await mdmOf(await route('PATCH', 200));
     await answerMdm(mdm, systems);

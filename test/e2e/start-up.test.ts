@@ -1,4 +1,4 @@
-// Tests of programs that cannot start: they report every problem, exit with 1, and leave no listening port.
+// Tests of programs that cannot start: they report every problem and exit with 1.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -197,11 +197,12 @@ describe('a program that cannot start', () => {
   });
 
   it('an unreachable remote property file: exit 1', async () => {
-    const { output } = await failure('gateway/main.ts', {
+    const { output, exitCode } = await failure('gateway/main.ts', {
       ...issuer,
       CONFIG_URL: 'http://127.0.0.1:9/x.properties',
       CONFIG_TIMEOUTMS: '200',
     });
+    expect(exitCode).toBe(1);
     expect(output).toContain('http://127.0.0.1:9/x.properties cannot be read');
   });
 });

@@ -11,7 +11,7 @@ export function answers(text: string): Reaction {
   return (socket) => void socket.write(Buffer.from(text, 'latin1'));
 }
 
-/** Returns a well-formed HTTP response. */
+/** Responds with a well-formed HTTP response. */
 export const ok = answers('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}');
 
 /** Starts the back end on a free port. */

@@ -80,8 +80,8 @@ export function createVersions(
 }
 
 /**
- * Keeps the guard's counts in the next configuration, unless that configuration changes versions, shares or limits of
- * this route.
+ * Keeps the guard's counts in the next configuration, unless that configuration changes the workflow, public prefix,
+ * versions, shares or limits of this route.
  */
 function shareGuardedRoutes(
   { share }: Pick<RouterServices, 'share'>,

@@ -61,7 +61,7 @@ describe('readSettings', () => {
     expect(givenEngine).toBeUndefined();
   });
 
-  it('has the same default ports in ports.mjs, which is used before the installation, as in the configuration', () => {
+  it('the default ports in ports.mjs (used before the installation) are those of the configuration', () => {
     for (const { key, port } of stackPorts) expect(configSchema.properties[key]).toMatchObject({ default: port });
   });
 

@@ -1,4 +1,4 @@
-// Tests of task queues: queues of unknown task types are forgotten after a while; queues in use are kept.
+// Tests of task queues: at 1,000 queues, a new one deletes idle queues; queues with a held poll are kept.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
@@ -7,7 +7,7 @@ import { TaskQueues } from '../../../../plugins/conductor/dispatch/task-queues.t
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('forgets queues without a poll for a minute, above 1,000 queues', async () => {
+it('at 1,000 queues, forgets those that nobody has polled for a minute when another is added', async () => {
   const engine = { pollTasks: async () => [], updateTask: async () => undefined };
   const queues = new TaskQueues(engine, createLog('test', 'silent'));
   const names = Array.from({ length: 1_000 }, (_, index) => ({ taskType: `invented_${index}` }));

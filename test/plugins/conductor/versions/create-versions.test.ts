@@ -1,5 +1,5 @@
-// Tests of reloads: a guard keeps its counts unless the next configuration changes the route's versions, shares or
-// limits.
+// Tests of reloads: a guard keeps its counts unless the next configuration changes the route's workflow, public prefix,
+// versions, shares or limits, or lacks the route.
 
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
@@ -74,7 +74,7 @@ const gauge = async () =>
   ]);
 
 describe('createVersions', () => {
-  it('the next configuration has the same versions: a removed one stays out, in notice and metric too', async () => {
+  it('the next configuration has the same versions: a removed version stays removed, and notice and metric still show it', async () => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);
