@@ -212,7 +212,11 @@ describe('a malformed request (section 5.2) → refused without a request to the
     ['multipart', ['Content-Type', 'multipart/form-data; boundary=x'], goodBody],
     ['text', ['Content-Type', 'text/plain'], goodBody],
     ['no content type', [], goodBody],
-    ['a content type that only begins with that of a form', ['Content-Type', 'application/x-www-form-urlencodedx'], goodBody],
+    [
+      'a content type that only begins with that of a form',
+      ['Content-Type', 'application/x-www-form-urlencodedx'],
+      goodBody,
+    ],
   ])('not a form: %s → invalid_request', async (_name, fields, body) => {
     expectError(await post(body, fields), 400, 'invalid_request');
   });
