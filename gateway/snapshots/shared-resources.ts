@@ -50,7 +50,8 @@ export class SharedResources {
   /**
    * Returns the resource with this name and these inputs; creates it when there is none.
    * @param user holds a reference to the resource until `release`
-   * @throws the error of `make`. Its metrics are removed at once; its stop functions have run when `release` resolves.
+   * @throws the error of `make`. The metrics that `make` created are removed at once; the stop functions that it added have
+   *   run when `release` resolves.
    */
   use<T>(user: object, id: { name: string; from: readonly unknown[] }, make: (services: SharedServices) => T): T {
     // The inputs may be secrets, so the key holds only their digest.

@@ -1,7 +1,7 @@
 // Reads and validates a message that MDM published.
 
 import { readFileSync } from 'node:fs';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
 /** An update: the person's cccid, for one college. */
 export interface Update {
@@ -19,7 +19,7 @@ const isUpdate = new Ajv2020({ allErrors: true }).compile<Update>(schema);
 /**
  * Returns the update in a message, with the fields of the schema only.
  * @param body the body as `rabbitmq-client` gives it: parsed for `application/json`, otherwise text or bytes
- * @returns for an invalid update, the names of the missing or wrong fields, but never their values
+ * @returns for an invalid update, which fields are missing or what they must be, but never their values
  */
 export function readUpdate(body: unknown): Update | { readonly wrong: string } {
   const value = typeof body === 'string' || Buffer.isBuffer(body) ? parse(String(body)) : body;
@@ -27,10 +27,14 @@ export function readUpdate(body: unknown): Update | { readonly wrong: string } {
     const { misCode, sisPersonId, cccid, updateId } = value;
     return { misCode, sisPersonId, cccid, updateId };
   }
-  const names = (isUpdate.errors ?? []).map(
-    ({ instancePath, params }) => (params['missingProperty'] as string | undefined) ?? instancePath.slice(1),
-  );
-  return { wrong: [...new Set(names)].join(', ') || 'not a JSON object' };
+  const problems = (isUpdate.errors ?? []).map(describe);
+  return { wrong: problems.join(', ') };
+}
+
+function describe({ instancePath, params, message }: ErrorObject): string {
+  const missing = params['missingProperty'] as string | undefined;
+  if (missing !== undefined) return `${missing} is missing`;
+  return instancePath === '' ? 'not a JSON object' : `${instancePath.slice(1)} ${message ?? 'is not valid'}`;
 }
 
 function parse(text: string): unknown {

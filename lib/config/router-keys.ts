@@ -51,7 +51,10 @@ export const router = {
   'router.maxConnectionsPerAddress': optionalCount(
     'limit on connections from one address, except for trusted proxies; no limit per address when absent',
   ),
-  'router.headersTimeoutMs': milliseconds('deadline for the arrival of the request headers', 10_000),
+  'router.headersTimeoutMs': milliseconds(
+    'deadline for the TLS handshake, and for the arrival of the request headers',
+    10_000,
+  ),
   'router.requestTimeoutMs': milliseconds('deadline for the arrival of a whole request', 30_000),
   'router.keepAliveTimeoutMs': milliseconds('how long an idle connection is kept open', 65_000),
   'router.responseSendTimeoutMs': milliseconds('deadline for a client to read a response', 30_000),

@@ -48,11 +48,6 @@ describe('commands for the engine', () => {
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not respond/);
   });
 
-  it('ignores the file of a stack that ended without removing it', async () => {
-    writeStack({ pid: process.pid, startedAt: '2001-01-01T00:00:00Z', engine: engine.url });
-    expect((await run(['plan'])).stderr).toMatch(/^http:\/\/127\.0\.0\.1:8082 does not respond/);
-  });
-
   it('--router without a URL uses the router of the stack, or the one of conductor.apiURL', async () => {
     const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'x' };
     const through = ['status', '--router'];
@@ -87,5 +82,11 @@ describe('commands for the database and for tokens', () => {
     expect((await run(['token', ...client], { STATE_DIR: '/nonexistent' })).stderr).toMatch(
       /^oauth\.issuer is not set, and no stack runs here/,
     );
+  });
+
+  it('ignores the file of a stack that ended without removing it', async () => {
+    writeStack({ pid: process.pid, startedAt: '2001-01-01T00:00:00Z', identityProvider: 'http://127.0.0.1:4' });
+    const { stderr } = await run(['token', '--client-id', 'demo', '--client-secret', 'demo-secret']);
+    expect(stderr).toMatch(/^oauth\.issuer is not set, and no stack runs here/);
   });
 });

@@ -59,7 +59,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
 
   it('is where / redirects to', () => expect(page.url()).toBe(`${stack.url}/docs`));
 
-  it('shows every operation of the document but those that it lists under another', async () => {
+  it('shows every operation of the document except those listed under another path', async () => {
     const { paths } = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApiDocument;
     const shown = Object.values(paths).flatMap((item) =>
       Object.values(item).filter((operation) => operation['x-listed-under'] === undefined),
@@ -72,7 +72,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     await picture('1-overview');
   });
 
-  it('Authorize offers one scheme: the client credentials of the token path', async () => {
+  it('Authorize offers one scheme: the client credentials flow with the token path', async () => {
     await page.locator('.auth-wrapper .authorize').first().click();
     await page.locator('.auth-container').first().waitFor();
     expect(await page.locator('.auth-container h4').allInnerTexts()).toEqual([

@@ -105,7 +105,7 @@ export class TaskExchange {
     this.#results.add(result);
   }
 
-  /** Ends every poll without tasks. Call it when no exchange is open. */
+  /** Ends every open poll; each returns no tasks. Call it when no exchange is open. */
   stop(): void {
     this.#isStopped = true;
     for (const { deliver } of this.#inboxes.values()) deliver?.([]);

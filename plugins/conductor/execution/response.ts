@@ -93,7 +93,7 @@ export function failureOf(execution: ExecutionStatus, request: RequestKind): Pro
   if (status === 'TIMED_OUT') {
     return new Problem('execution-timed-out', {
       detail: 'No worker finished the task in time.',
-      extensions: { mayStillComplete: true },
+      extensions: { mayStillComplete: !request.readOnly },
       cause,
     });
   }

@@ -42,7 +42,7 @@ const parameters = Type.Object(
           backEndOf: Type.Optional(
             Type.String({
               description:
-                'path parameter whose values are separate back ends, each with its own share and circuit breaker; default: `domainOf`',
+                'path parameter whose values are separate back ends, each with its own share of the admission limits and its own circuit breaker; default: `domainOf`',
             }),
           ),
         },

@@ -45,16 +45,24 @@ export function scopeAlternatives(method: string, parameters: BearerParameters):
   return parameters.anyScope?.map((one) => [...needed, one]) ?? [[...needed]];
 }
 
+/** Scopes that a response names as missing. */
+export interface MissingScopes {
+  readonly scopes: readonly string[];
+  /** True when one of the scopes suffices. */
+  readonly oneSuffices: boolean;
+}
+
 /** Returns the scopes that the response names as missing; null when the token suffices. */
 export function missingScopes(
   granted: ReadonlySet<string>,
   method: string,
   parameters: BearerParameters,
-): readonly string[] | null {
+): MissingScopes | null {
   const { anyScope } = parameters;
   const needed = neededBy(method, parameters);
-  if (!needed.every((one) => granted.has(one))) return needed;
-  if (anyScope !== undefined && !anyScope.some((one) => granted.has(one))) return anyScope;
+  if (!needed.every((one) => granted.has(one))) return { scopes: needed, oneSuffices: false };
+  if (anyScope !== undefined && !anyScope.some((one) => granted.has(one)))
+    return { scopes: anyScope, oneSuffices: true };
   return null;
 }
 
@@ -65,6 +73,6 @@ export function judgeScopes(
 ): Refusal | undefined {
   const missing = missingScopes(scopes, method, parameters);
   if (missing === null) return undefined;
-  const needed = `${missing === parameters.anyScope ? 'one of ' : ''}${missing.join(', ')}`;
+  const needed = `${missing.oneSuffices ? 'one of ' : ''}${missing.scopes.join(', ')}`;
   return { status: 403, reason: `needs ${needed}; the token has ${[...scopes].join(' ') || 'no scope'}` };
 }

@@ -26,11 +26,14 @@ describe('a message', () => {
     [undefined, 'not a JSON object'],
     ['<update/>', 'not a JSON object'],
     [[update], 'not a JSON object'],
-    [{}, 'misCode, sisPersonId, cccid, updateId'],
-    [{ ...update, cccid: undefined }, 'cccid'],
-    [{ ...update, sisPersonId: 17 }, 'sisPersonId'],
-    [{ ...update, cccid: '${workflow.input.x}' }, 'cccid'],
-    [{ ...update, misCode: '002\n', updateId: '' }, 'misCode, updateId'],
+    [{}, 'misCode is missing, sisPersonId is missing, cccid is missing, updateId is missing'],
+    [{ ...update, cccid: undefined }, 'cccid is missing'],
+    [{ ...update, sisPersonId: 17 }, 'sisPersonId must be string'],
+    [{ ...update, cccid: '${workflow.input.x}' }, 'cccid must match pattern "^[0-9A-Za-z]{1,32}$"'],
+    [
+      { ...update, misCode: '002\n', updateId: '' },
+      'misCode must match pattern "^[0-9A-Za-z]{1,8}$", updateId must match pattern "^[0-9A-Za-z-]{1,64}$"',
+    ],
   ])('%j is no update: %s', (body, wrong) => {
     expect(readUpdate(body)).toEqual({ wrong });
   });

@@ -179,10 +179,10 @@ describe('scopes (RFC 6750 section 3.1, RFC 6749 section 3.3)', () => {
   const call = (path: string, scope: unknown, method = 'GET') =>
     secured.call(path, secured.token({ claims: { scope } }), method);
 
-  function expectInsufficient(answer: HttpResponse, scope: string): void {
+  function expectInsufficient(answer: HttpResponse, scope: string, description = 'A required scope is missing'): void {
     expectProblem(answer, 403, 'insufficient-scope');
     expect(answer.headers['www-authenticate']).toBe(
-      `${challenge}, error="insufficient_scope", error_description="A required scope is missing", scope="${scope}"`,
+      `${challenge}, error="insufficient_scope", error_description="${description}", scope="${scope}"`,
     );
   }
 
@@ -222,7 +222,9 @@ describe('scopes (RFC 6750 section 3.1, RFC 6749 section 3.3)', () => {
   it('anyScope → one of them is enough, none is not', async () => {
     expect((await call('/engine', 'conductor_worker')).status).toBe(200);
     expect((await call('/engine', ['x', 'conductor_admin'])).status).toBe(200);
-    expectInsufficient(await call('/engine', 'sisdata_W'), 'conductor_worker conductor_admin');
+    const refused = await call('/engine', 'sisdata_W');
+    expectInsufficient(refused, 'conductor_worker conductor_admin', 'One of these scopes is required');
+    expect(refused.body).toMatchObject({ detail: 'Required: one of conductor_worker conductor_admin' });
   });
 
   it('scopes → all of them are needed', async () => {

@@ -10,7 +10,7 @@ const poolsWith = (facts: Partial<PoolFacts>) =>
   poolsOf(definitions, { pollData: [], queues: {}, staleAfterMs: 90_000, now, ...facts });
 
 describe('worker pools', () => {
-  it('no worker has ever polled: the default pool of each task type, and the domains that handlers send to', () => {
+  it('no worker has ever polled: the domains that handlers send to, and the default pool of every other task type', () => {
     const pools = poolsWith({});
     const taskTypes = definitions.taskDefs.map(({ definition }) => definition['name']);
     expect(pools.map(({ taskType }) => taskType)).toEqual(taskTypes.toSorted());

@@ -94,6 +94,13 @@ describe('failureOf', () => {
     expect(failed(status, reason)).toMatchObject({ code, detail });
   });
 
+  it.each([true, false])(
+    'timed out → a write may still be applied, a read changes nothing (readOnly: %s)',
+    (readOnly) => {
+      expect(failed('TIMED_OUT', undefined, readOnly).extensions).toEqual({ mayStillComplete: !readOnly });
+    },
+  );
+
   it.each([true, false])('terminated at the deadline → the problem sent then (readOnly: %s)', (readOnly) => {
     const { code, detail, extensions } = failed('TERMINATED', deadlineReason(1_500), readOnly);
     const told = responseDeadlineSpent(1_500, { readOnly });
