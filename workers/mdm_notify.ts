@@ -71,7 +71,10 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
   return { taskDefName: 'mdm_notify', execute: (task) => retryUntilDelivered(task, config, () => notify(task)) };
 }
 
-/** MDM receives notifications in any order and finds the newest by `changedAt`. Other workers may omit `answeredAt`. */
+/**
+ * MDM receives notifications in any order and finds the newest by `changedAt`. Intake workers that do not come from this
+ * project may omit `answeredAt`.
+ */
 function changeTimeOf(outbound: unknown): { changedAt?: string } {
   const { answeredAt } = (outbound ?? {}) as { answeredAt?: unknown };
   return typeof answeredAt === 'string' && !Number.isNaN(Date.parse(answeredAt)) ? { changedAt: answeredAt } : {};

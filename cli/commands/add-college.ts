@@ -152,7 +152,7 @@ function describe(college: College, { dir, folder, path, changed }: Added): Outc
         ],
       ]),
       '',
-      'npm start serves it. In a deployment:',
+      'npm start serves the college. In a deployment:',
       ...(handlers.length === 0 ? [] : ['- register the event handler with apply']),
       '- reload the routers, and run workers beside the adaptor',
       ...(changed.length === 0 ? [] : [undoLine(dir, { changed })]),

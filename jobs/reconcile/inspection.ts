@@ -67,7 +67,7 @@ export class Inspection {
 
   /**
    * Inspects an execution and repairs it. A probe that ends within a few seconds is evaluated at once.
-   * @returns true when the execution waits for a probe, see {@link mayStart}
+   * @returns true when the execution waits for a permit to probe its back end, see {@link mayStart}
    * @throws EngineError when the engine is unavailable
    */
   async inspect(open: OpenExecution, related: RelatedExecutions): Promise<boolean> {

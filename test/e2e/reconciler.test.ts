@@ -1,5 +1,5 @@
-// Tests of the reconciler: it finds and repairs executions that the engine drops between a PATCH and MDM, on two
-// routers at once that do not know each other.
+// Tests of the reconciler: it finds and repairs executions that the engine drops between a PATCH and MDM, while two
+// routers that do not know each other run it at the same time.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -24,7 +24,10 @@ const reconciler = {
   RECONCILER_AFTERMS: '1500',
 };
 
-/** State directory of a separate engine: executions that other files leave behind would be reported as missing too. */
+/**
+ * State directory of a separate engine: on a shared one, executions that other test files leave behind would be reported
+ * as unreconciled too.
+ */
 const stateDir = mkdtempSync(join(tmpdir(), 'service-router-reconciler-'));
 let ownEngine: RunningEngine;
 let stack: Stack;
@@ -110,8 +113,8 @@ const untilReconciled = () =>
     throw new Error([stack.router, second].flatMap((router) => logOf(router).slice(-10)).join('\n'), { cause: error });
   });
 
-describe('an event that the engine drops', () => {
-  it('after a PATCH: MDM is notified as by the handler, effectively once', async () => {
+describe('an event that starts no workflow', () => {
+  it('after a PATCH: MDM is notified as if the handler had started mdmWF, effectively once', async () => {
     const before = await metricOf('router_reconciled_total');
     const cccid = newCccid('R');
     let source = '';
@@ -141,8 +144,8 @@ describe('an event that the engine drops', () => {
     let source = '';
     await withoutHandler('mdm-share-002', async () => {
       source = String((await patch(person('0318204'), { cccid })).headers['x-execution-id']);
-      // If a busy engine handles an event late, it starts a second mdmWF. Its share must not find the handler enabled
-      // again.
+      // A busy engine that handles the event late starts a second mdmWF. The share event of that mdmWF must not meet the
+      // restored handler either.
       await untilEventsTaken('college-adaptorWF:person_patched');
       await pollUntil('each mdmWF to have ended', async () => {
         // An execution that a busy engine is slow to end is terminated and replaced.

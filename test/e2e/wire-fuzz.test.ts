@@ -107,7 +107,7 @@ describe('fuzzing', () => {
   );
 
   it(
-    'mutations of valid requests',
+    'mutations of valid requests: the same',
     async () => {
       const fine = [...readCorpus().values()].filter(({ backEnd: seen }) => seen.length > 0);
       const bases = fine

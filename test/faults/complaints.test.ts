@@ -38,8 +38,8 @@ describe('a run', () => {
       { kind: 'engine', ms: 5_001, outageMs: 6_000 },
       { kind: 'Redis', ms: undefined, outageMs: undefined },
     ];
-    expect(found({ recoveries })).toEqual(['engine: recovered only after 5001 ms', 'Redis: recovered never']);
-    expect(found({ recoveries }, {}, 2)).toEqual(['Redis: recovered never']);
+    expect(found({ recoveries })).toEqual(['engine: recovered only after 5001 ms', 'Redis: never recovered']);
+    expect(found({ recoveries }, {}, 2)).toEqual(['Redis: never recovered']);
   });
 
   it('in which a client kept repeating a request: a complaint; on a busy machine the limit is higher', () => {

@@ -30,7 +30,7 @@ export function complaintsOf(chosen: Pick<Case, 'notJudged'>, figures: Figures, 
   const isAvailable = requests > 0 && succeeded >= leastAvailable * requests;
   return [
     ...silent.map((invariant) => `${invariant} was not judged`),
-    ...late.map(({ kind, ms }) => `${kind}: recovered ${ms === undefined ? 'never' : `only after ${ms} ms`}`),
+    ...late.map(({ kind, ms }) => `${kind}: ${ms === undefined ? 'never recovered' : `recovered only after ${ms} ms`}`),
     ...(isAvailable ? [] : [`${succeeded} of ${requests} requests succeeded while nothing was broken`]),
     ...(repetition.undisturbedMs <= repetitionLimitMs * slack
       ? []

@@ -1,4 +1,5 @@
-// The production profile of a world: Keycloak as identity provider, and the settings of docker-compose.yml.
+// The production profile for the stack of a fault case (world.ts): Keycloak as identity provider, and the settings of
+// docker-compose.yml.
 
 import { findJava } from '../../dev/engine/find-java.ts';
 import { cacheFolder, isStamped } from '../../dev/engine/jar.ts';

@@ -86,7 +86,7 @@ const kept: readonly RegExp[] = [
 /** Every use of a retired word in a text. */
 export function findRetiredWords(text: string): Finding[] {
   const withoutKept = kept.reduce((left, pattern) => left.replace(pattern, ''), text);
-  // Few files have any: search the lines for those words only.
+  // Few files contain retired words: search the lines only for the words that the text contains.
   const words = retiredWords.filter(({ pattern }) => withoutKept.search(pattern) !== -1);
   if (words.length === 0) return [];
   return withoutKept.split('\n').flatMap((rest, index) => {

@@ -32,17 +32,16 @@ export async function startProblem(
   executions: Pick<ExecutionIndex, 'correlated'>,
 ): Promise<Problem> {
   if (!(error instanceof EngineError) || error.kind === 'interrupted') {
-    return outcomeUnknown(
-      'The engine did not confirm the start: the connection broke or timed out, or the response was invalid.',
-      error,
-    );
+    const detail =
+      'The engine did not confirm the start: the connection broke or timed out, or the response was invalid.';
+    return outcomeUnknown(detail, { readOnly, cause: error });
   }
   if (error.status === 404) {
     const detail = `${request.name} version ${request.version} is not registered.`;
     return new Problem('definition-missing', { detail, headers: { 'retry-after': '5' }, cause: error });
   }
   if (!error.hadNoEffect && !readOnly && !(await isAbsent(error, { request, deadlineAt }, executions))) {
-    return outcomeUnknown('The engine failed while the workflow was being started.', error);
+    return outcomeUnknown('The engine failed while the workflow was being started.', { readOnly, cause: error });
   }
   return engineUnavailable(error);
 }
@@ -59,6 +58,6 @@ async function isAbsent(
   return found?.length === 0;
 }
 
-function outcomeUnknown(detail: string, cause: unknown): Problem {
-  return new Problem('outcome-unknown', { detail, extensions: { mayStillComplete: true }, cause });
+function outcomeUnknown(detail: string, { readOnly, cause }: { readOnly: boolean; cause: unknown }): Problem {
+  return new Problem('outcome-unknown', { detail, extensions: { mayStillComplete: !readOnly }, cause });
 }

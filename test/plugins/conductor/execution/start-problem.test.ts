@@ -31,6 +31,14 @@ it.each([500, 502, 503])('a read, %i: 503, because repeating it is safe', async 
   expect(await startProblem(refused(status), { ...write(), readOnly: true }, found)).toMatchObject({ status: 503 });
 });
 
+it.each([true, false])(
+  'a connection that broke: a write may still complete, a read changes nothing (%s)',
+  async (readOnly) => {
+    const problem = await startProblem(new EngineError('interrupted', 'x'), { ...write(), readOnly }, absent);
+    expect(problem.extensions).toEqual({ mayStillComplete: !readOnly });
+  },
+);
+
 it('a write, 500 of an engine whose search never ends: 504, one second after the deadline', async () => {
   const never = { correlated: () => new Promise<never>(() => undefined) };
   const deadlineAt = performance.now() + 100;
