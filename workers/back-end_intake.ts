@@ -17,8 +17,8 @@ export function backEndWorkers(config: Config) {
   const registration = (name: string) => ({
     create: (dependencies: WorkerDependencies) => createBackEndIntake(name, dependencies),
     pools: ['default', 'domain'] as const,
-    // Worker processes often share the keys `backEnd.<name>.url`, so such a key does not show that its back end runs
-    // beside a college's workers.
+    // Worker processes often share one configuration, so a key `backEnd.<name>.url` does not show that the back end runs
+    // beside a college's workers. In a task domain, this worker therefore runs only when `workers.taskTypes` names it.
     onlyNamedIn: 'domain' as const,
   });
   return Object.fromEntries(

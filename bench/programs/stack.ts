@@ -7,7 +7,7 @@ export interface BenchRouter {
   readonly url: string;
   readonly operationsUrl: string;
   readonly pid: number;
-  /** Returns an access token of a development client, which outlives the run. */
+  /** Returns an access token of a development client; the token outlives the run. */
   tokenOf(client: 'demo' | 'reader' | 'worker' | 'ops'): Promise<string>;
 }
 

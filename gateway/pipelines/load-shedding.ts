@@ -44,8 +44,8 @@ export class LoadShedding {
 }
 
 /**
- * Returns the checks up to the last step that can reject. Returns none when a step has a condition, or when a policy before
- * that step has no check: it may authenticate the client or send the response itself.
+ * Returns the checks up to the last step that can reject. Returns none when any step has a condition, or when a policy
+ * before the last step that can reject has no check: such a policy may authenticate the client or send the response itself.
  */
 function checksOf(steps: readonly PipelineStep[], policies: ReadonlyMap<string, Policy>): SheddingCheck[] {
   if (steps.some(({ condition }) => condition !== undefined)) return [];

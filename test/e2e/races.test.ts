@@ -19,8 +19,8 @@ let reader: Caller;
 let worker: Caller;
 
 beforeAll(async () => {
-  // The tests act as the workers and see every task that is handed out. The queue admits all their concurrent requests,
-  // which are more than one back end may have waiting by default.
+  // The tests act as the workers and see every task that is handed out. The queue is long enough for all their concurrent
+  // requests; the default share of one back end would be too small.
   stack = await shareStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
   reader = await readerOf(stack.url);
   worker = await callerFor(stack.url, 'worker');
@@ -29,7 +29,7 @@ afterAll(() => stack?.stop());
 
 async function readerOf(url: string): Promise<Caller> {
   const asReader = await callerFor(url, 'reader');
-  return (path, options) => asReader(path, { undescribed: 'what the tests answer is no film', ...options });
+  return (path, options) => asReader(path, { undescribed: 'the responses of these tests are not movies', ...options });
 }
 
 const api = (path: string) => `/conductor/api${path}`;
@@ -282,7 +282,7 @@ describe('a worker that disconnects', () => {
 });
 
 describe('a client that disconnects', () => {
-  it('before a worker has its task: no worker gets it, and the execution ends', async () => {
+  it('before a worker has its task: no worker gets it, and the wait ends', async () => {
     await poll({ timeoutMs: 1 });
     const leave = new AbortController();
     const gone = reader('/movies/x', { signal: leave.signal }).catch(() => 'gone');
@@ -367,7 +367,7 @@ describe('a write that the engine delivers a second time', () => {
     (await worker(api(`/tasks/poll/batch/${writeType}?count=5&timeout=${timeoutMs}`))).json<Task[]>();
   /**
    * Puts a second message for every task in progress into the queue, as the engine's sweeper does for a task that it
-   * misses.
+   * does not find in the queue.
    */
   const deliverAgain = () => call(`${engineUrl}/api/tasks/queue/requeue/${writeType}`, { method: 'POST' });
   const write = () => writer('/adaptor/001/mock/echo', { ...json({ name: 'x' }), method: 'PATCH' });

@@ -5,8 +5,8 @@ import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync 
 import { dirname, join, relative } from 'node:path';
 
 /**
- * Folders of the product. Folders that only this repository needs (bench, deploy, docs, test, tools) are not in the
- * package.
+ * Folders of the product that are compiled. Folders that only this repository needs (bench, deploy, test, tools) are not
+ * in the package; `docs` is packed as it is.
  */
 const folders = ['cli', 'dev', 'gateway', 'jobs', 'lib', 'plugins', 'workers'];
 

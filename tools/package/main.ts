@@ -1,5 +1,4 @@
-// `npm pack` runs this first: it compiles the product into dist/, which is the package, and prepares what is bundled
-// with it.
+// `npm pack` runs this first: it compiles the product into dist/, and prepares what is bundled with it.
 
 import { resolve } from 'node:path';
 import { compilePackage } from './compile.ts';

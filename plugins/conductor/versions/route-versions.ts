@@ -87,7 +87,8 @@ export class RouteVersions {
     const chosen = pinned.isSplit
       ? requestedVersion(request, context, { versions: this.#versions, scope: this.#dependencies.scope })
       : undefined;
-    // Hashes the client id without the prefix of `callerOf`: with it, clients would change their version in an upgrade.
+    // Hashes the client id without the prefix of `callerOf`: the prefix would change the hash, so an upgrade of the router
+    // would move clients to other versions.
     const client = context.clientId ?? callerOf(request);
     const version = chosen ?? this.#split.choose(client, guarded?.guard.removed);
     this.show(version, response);
