@@ -21,7 +21,7 @@ beforeAll(async () => {
   world = await startWorld(
     { url: engineOfRun().url },
     {
-      budgetMs: 8_000,
+      budgetMs: 12_000,
       // A notification whose worker dies is retried only after a minute; the long runs cover it.
       patches: false,
       ...withDyingWorkers,
@@ -48,7 +48,8 @@ describe('killed', () => {
     'router-killed-with-100-in-flight',
   ])('%s', async (name) => {
     await named(name).tryOnce(world);
-    expect(world.complaints).toEqual([]);
+    // Each case is judged by its own complaints.
+    expect(world.complaints.splice(0)).toEqual([]);
   });
 });
 

@@ -153,7 +153,7 @@ describe('an update that MDM publishes', requires('full', 'rabbitmq'), () => {
 
 describe('a message that is not an update', requires('full', 'rabbitmq'), () => {
   const text = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
-  const all = 'misCode, sisPersonId, cccid, updateId';
+  const all = 'misCode is missing, sisPersonId is missing, cccid is missing, updateId is missing';
   const rejected: [what: string, body: Buffer, why: string][] = [
     ['not JSON', text('<update/>'), 'not a JSON object'],
     ['empty', text(''), 'not a JSON object'],
