@@ -105,13 +105,18 @@ const untilReconciled = () =>
   pollUntil('nothing to be missing', async () =>
     Object.values(await metricOf('router_events_unreconciled')).every((count) => count === 0),
   ).catch((error: unknown) => {
-    const logOf = (router: Program) =>
-      router
-        .output()
-        .split('\n')
-        .filter((line) => line.includes('"reconcile finding"'));
-    throw new Error([stack.router, second].flatMap((router) => logOf(router).slice(-10)).join('\n'), { cause: error });
+    throw new Error(findings(), { cause: error });
   });
+
+/** Returns the last findings in the logs of both routers. */
+function findings(): string {
+  const logOf = (router: Program) =>
+    router
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"reconcile finding"'));
+  return [stack.router, second].flatMap((router) => logOf(router).slice(-10)).join('\n');
+}
 
 describe('an event that starts no workflow', () => {
   it('after a PATCH: MDM is notified as if the handler had started mdmWF, effectively once', async () => {
@@ -187,10 +192,14 @@ describe('an event that starts no workflow', () => {
     await untilReconciled();
     await untilCounted(before, 'event_stuck retried');
     // Checks the state, because the metric misses a termination that the engine carries out after the router's timeout.
+    let seen = '';
     const { tasks, reasonForIncompletion } = await pollUntil('the retried execution to be terminated', async () => {
       const execution = await read(started.text);
       const events = execution.tasks.filter(({ taskType }) => taskType === 'EVENT');
+      seen = `${execution.status}, events ${events.map(({ status }) => status).join()}`;
       return execution.status === 'TERMINATED' && events.length > 1 ? execution : undefined;
+    }).catch((error: Error) => {
+      throw new Error(`${error.message}; ${seen}\n${findings()}`, { cause: error });
     });
     expect(reasonForIncompletion).toBe('reconciler: its event was not published');
     const intakes = tasks.filter(({ referenceTaskName }) => referenceTaskName === 'college-adaptor_intake');
