@@ -75,6 +75,8 @@ export async function startRecordingProxy(...targets: readonly string[]) {
       socket.destroy();
     });
   }
+  // Only the client closes idle connections: closed by the proxy while a request is on its way, one would look cut.
+  server.keepAliveTimeout = 0;
   const { url, close } = await listenOnLoopback(server);
   const proxy = {
     url,
