@@ -27,8 +27,7 @@ export function readUpdate(body: unknown): Update | { readonly wrong: string } {
     const { misCode, sisPersonId, cccid, updateId } = value;
     return { misCode, sisPersonId, cccid, updateId };
   }
-  const problems = (isUpdate.errors ?? []).map(describe);
-  return { wrong: problems.join(', ') };
+  return { wrong: (isUpdate.errors ?? []).map(describe).join(', ') };
 }
 
 function describe({ instancePath, params, message }: ErrorObject): string {

@@ -4,25 +4,16 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { type Case, terminationReason } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { isRetryableStatus } from '#lib/http/statuses.ts';
-import { type Case, type Decision, hasElapsed, terminationReason } from './decision.ts';
+import { type Decision, hasElapsed } from './decision.ts';
 import { type StartContext, type StartedExecutions, startMissing } from './same-work.ts';
 
 /** What was done, for log lines and metrics. */
 export interface AppliedDecision extends StartedExecutions {
   readonly action: 'continued' | 'retried' | 'started' | 'terminated' | 'asked' | 'none';
 }
-
-const reasons: Readonly<Record<Case, string>> = {
-  event_stuck: 'its event was not published',
-  event_lost: 'its event was lost',
-  outcome_unknown: 'its worker did not report in time',
-  never_scheduled: 'the engine scheduled no task for it',
-  never_retried: 'the next attempt of its task was lost',
-  share_lost: 'its event was lost',
-  unknown_version: 'its workflow version is not known',
-};
 
 const noAction: AppliedDecision = { action: 'none', started: [] };
 const continued: AppliedDecision = { action: 'continued', started: [] };
@@ -83,7 +74,7 @@ async function startAll(
 /** Terminates an execution, unless it has ended by itself. */
 async function terminate({ workflowId }: WholeExecution, why: Case, api: ExecutionApi): Promise<void> {
   try {
-    await api.terminate(workflowId, `${terminationReason}: ${reasons[why]}`);
+    await api.terminate(workflowId, terminationReason(why));
   } catch (error) {
     if (!isRefusal(error)) throw error;
   }

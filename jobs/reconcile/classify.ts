@@ -2,8 +2,8 @@
 
 import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { isTerminatedByReconciler } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { isCut } from '#lib/conductor/shorten-strings.ts';
-import { isTerminatedByReconciler } from './decision.ts';
 import { type MdmDefinitions, notifyWorkflow, patchWorkflow, shareWorkflow } from './mdm-definitions.ts';
 
 /** Kind of an execution. `other`: inspected only to see whether it hangs. */

@@ -2,6 +2,7 @@
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { isTerminatedByReconciler } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import {
   type Decision,
@@ -11,7 +12,6 @@ import {
   hasElapsed,
   isLost,
   isMissingRetry,
-  isTerminatedByReconciler,
   lastTask,
   scopeOf,
   settled,

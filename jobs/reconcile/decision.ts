@@ -2,22 +2,10 @@
 
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import type { Case } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import type { MdmDefinitions } from './mdm-definitions.ts';
-
-/** Kinds of faults; values of the `case` label of the metrics. */
-export const cases = [
-  'event_stuck',
-  'event_lost',
-  'outcome_unknown',
-  'never_scheduled',
-  'never_retried',
-  'share_lost',
-  'unknown_version',
-] as const;
-/** One of {@link cases}. */
-export type Case = (typeof cases)[number];
 
 /** What to do about one execution. */
 export type Decision =
@@ -104,17 +92,6 @@ function isGivenUp(task: ExecutedTask | undefined, context: Pick<DecisionContext
   const { status = '', endTime = 0, updateTime = 0 } = task ?? {};
   const isFailed = ['TIMED_OUT', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'].includes(status);
   return isFailed && hasElapsed(Math.max(endTime, updateTime), context);
-}
-
-/** Prefix of the reason of every termination by a reconciler. */
-export const terminationReason = 'reconciler';
-
-/** Returns true when a reconciler has terminated the execution, not an operator. */
-export function isTerminatedByReconciler({
-  status,
-  reasonForIncompletion = '',
-}: Pick<WholeExecution, 'status' | 'reasonForIncompletion'>): boolean {
-  return status === 'TERMINATED' && reasonForIncompletion.startsWith(`${terminationReason}: `);
 }
 
 /**

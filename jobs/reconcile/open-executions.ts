@@ -2,9 +2,9 @@
 
 import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { type Case, cases } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { BoundedSet } from '#lib/gc/bounded.ts';
 import type { ExecutionKind } from './classify.ts';
-import { type Case, cases } from './decision.ts';
 
 /** An execution that needs inspection. */
 export interface OpenExecution {

@@ -1,8 +1,9 @@
 // Finds and repairs executions that the engine lost between a successful PATCH and MDM, in bounded rounds.
 
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import type { Case } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { classify } from './classify.ts';
-import type { Case, DecisionContext } from './decision.ts';
+import type { DecisionContext } from './decision.ts';
 import { EventBacklog, type ReadQueueSizes } from './event-backlog.ts';
 import { inParallel } from './in-parallel.ts';
 import { type ReconcileFinding, Inspection } from './inspection.ts';

@@ -2,12 +2,12 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import { cases } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { startIntervalLoop } from '#lib/process/interval-loop.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { LeaderLock } from './leader-lock.ts';
 import type { ReconcileFinding } from './inspection.ts';
 import type { ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
-import { cases } from './decision.ts';
 
 /** Dependencies and interval of the loop. */
 export interface ReconcilerOptions {
@@ -103,7 +103,7 @@ function createMetrics(registry: Registry) {
   const registers = [registry];
   const unreconciled = new Gauge({
     name: 'router_events_unreconciled',
-    help: 'Executions with a missing MDM follow-up that is not repaired yet, by case; 0 is normal',
+    help: 'Executions that hang, or lack a follow-up for MDM, and are not repaired yet, by case; 0 is normal',
     labelNames: ['case'],
     registers,
   });

@@ -1,6 +1,6 @@
 // Runs reconcile rounds until the whole look-back has been scanned and inspected, for the CLI.
 
-import type { Case } from './decision.ts';
+import type { Case } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { ReconcileFinding } from './inspection.ts';
 import type { ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
 

@@ -3,8 +3,9 @@
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { isTerminatedByReconciler } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
-import { type DecisionContext, hasElapsed, isTerminatedByReconciler } from './decision.ts';
+import { type DecisionContext, hasElapsed } from './decision.ts';
 import { notifyWorkflow } from './mdm-definitions.ts';
 
 /**

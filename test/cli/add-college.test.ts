@@ -72,9 +72,13 @@ describe('add-college', () => {
     [
       'a queue that no worker polls',
       ['003', '--url', url, '--domain', 'direct-dispatch.b'],
-      /^--domain must not begin/,
+      /^--domain must not be direct-dispatch/,
     ],
-    ['the queue of direct dispatch', ['003', '--url', url, '--domain', 'direct-dispatch'], /^--domain must not begin/],
+    [
+      'the queue of direct dispatch',
+      ['003', '--url', url, '--domain', 'direct-dispatch'],
+      /^--domain must not be direct-dispatch/,
+    ],
   ])('refuses %s, says why, and changes nothing', async (_what, [mis = '', ...options], why) => {
     const before = properties();
     const { exitCode, stderr } = await add(mis, ...options);

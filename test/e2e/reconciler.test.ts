@@ -125,7 +125,7 @@ describe('an event that starts no workflow', () => {
     let source = '';
     await withoutHandler('mdm', async () => {
       const answer = await patch(person('0319375'), { cccid });
-      expect(answer.status).toBe(200);
+      expect(answer).toMatchObject({ status: 200 });
       source = String(answer.headers['x-execution-id']);
       await untilEventsTaken('college-adaptorWF:person_patched');
     });
@@ -167,7 +167,7 @@ describe('an event that starts no workflow', () => {
     await untilReconciled();
   });
 
-  it('that cannot be published: the engine retries it, then MDM is notified without the event', async () => {
+  it('that cannot be published: the engine retries it, then MDM is notified without it, and the response stays available', async () => {
     const before = await metricOf('router_reconciled_total');
     const definition = (await engine('/metadata/workflow/college-adaptorWF?version=2')).json<{
       tasks: { decisionCases?: Record<string, Record<string, unknown>[]> }[];
@@ -207,6 +207,8 @@ describe('an event that starts no workflow', () => {
       intakes.map(({ status }) => status),
       'the PATCH is not repeated',
     ).toEqual(['COMPLETED']);
+    expect((await demo(`/executions/${started.text}`)).json()).toMatchObject({ state: 'completed' });
+    expect(await demo(`/executions/${started.text}/response`)).toMatchObject({ status: 200 });
   });
 });
 
@@ -251,6 +253,25 @@ it('notifies MDM of a PATCH that stayed paused because its router was killed whi
   await untilReconciled();
   await untilCounted(before, 'event_stuck started');
   expect((await read(source)).status).toBe('TERMINATED');
+});
+
+it('the client of a PATCH gets the response although a reconciler terminates the execution', async () => {
+  // The workers report to the other router, so this one sees only how the execution ends.
+  const client = await callerFor(String(second.ready['url']));
+  const requestId = randomUUID();
+  const answered = client('/adaptor/001/mock/faults/slow/1000', {
+    method: 'PATCH',
+    headers: { 'x-request-id': requestId },
+  });
+  const source = await pollUntil('a worker to have the task', async () => {
+    const [execution] = await correlated('college-adaptorWF', requestId);
+    return execution?.tasks[0]?.status === 'IN_PROGRESS' ? execution.workflowId : undefined;
+  });
+  // As after a kill of the engine, no event is published.
+  expect((await engine(`/workflow/${source}/pause`, 'PUT')).status).toBe(200);
+  expect(await answered).toMatchObject({ status: 200, text: '{"slept":1000}' });
+  expect((await read(source)).reasonForIncompletion).toBe('reconciler: its event was not published');
+  await untilReconciled();
 });
 
 it.each([

@@ -3,6 +3,7 @@
 
 import type { Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
+import { hasResponse } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import type { ExecutionEnding } from '../execution/outcome.ts';
 import { failureOf } from '../execution/response.ts';
@@ -43,7 +44,7 @@ export class AsyncExecutions {
       );
       // A client that does not wait may have started a long execution: a timeout is no failure.
       if (ended === null) return unobserved;
-      if (ended.status === 'COMPLETED') return { problem: undefined, status: statusOf(ended), clientGone: false };
+      if (hasResponse(ended)) return { problem: undefined, status: statusOf(ended), clientGone: false };
       return { problem: failureOf(ended, { readOnly }).code, clientGone: false };
     } catch {
       return unobserved;

@@ -1,6 +1,8 @@
 // The status document of an execution: its state, its times and its links.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { hasResponse, isUnreported } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { cancelled } from '../execution/terminations.ts';
 import { inboundOf } from '../execution/client-executions.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
@@ -42,18 +44,10 @@ export function documentOf(execution: WholeExecution, linksOf: LinksOf): Executi
   };
 }
 
-function stateOf({ status, reasonForIncompletion }: WholeExecution): ExecutionState {
-  switch (status) {
-    case 'RUNNING':
-    case 'PAUSED':
-      return 'running';
-    case 'COMPLETED':
-      return 'completed';
-    case 'TIMED_OUT':
-      return 'timed-out';
-    case 'TERMINATED':
-      return reasonForIncompletion === cancelled ? 'cancelled' : 'failed';
-    case 'FAILED':
-      return 'failed';
-  }
+function stateOf(execution: WholeExecution): ExecutionState {
+  const { status, reasonForIncompletion } = execution;
+  if (!hasEnded(execution)) return 'running';
+  if (hasResponse(execution)) return 'completed';
+  if (status === 'TIMED_OUT' || isUnreported(execution)) return 'timed-out';
+  return status === 'TERMINATED' && reasonForIncompletion === cancelled ? 'cancelled' : 'failed';
 }

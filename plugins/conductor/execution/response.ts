@@ -1,6 +1,7 @@
 // Turns an ended execution into the client's response: the back end's response, or a problem document.
 
 import { type ServerResponse, validateHeaderValue } from 'node:http';
+import { hasResponse, isUnreported } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
@@ -29,14 +30,14 @@ export interface RequestKind {
 }
 
 /**
- * Returns the back end's response from the output of a completed execution.
- * @throws Problem when the execution did not complete or its output is not a valid response
+ * Returns the back end's response from the output of an ended execution.
+ * @throws Problem when the execution has no response or its output is not a valid one
  */
 export function responseOf(
   execution: ExecutionStatus,
   { maxBytes, allows, codec, readOnly, linksOf }: ResponseOptions & RequestKind,
 ): BackEndResponse {
-  if (execution.status !== 'COMPLETED')
+  if (!hasResponse(execution))
     throw withLinks(failureOf(execution, { readOnly }), execution.workflowId, { readOnly, linksOf });
   try {
     const response = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
@@ -84,13 +85,13 @@ export function sendResponse(response: ServerResponse, { status, headers, body }
   response.end(bodiless ? undefined : body);
 }
 
-/** Returns the problem of an execution that did not complete. Clients see only failures that our workers report. */
+/** Returns the problem of an execution without a response. Clients see only failures that our workers report. */
 export function failureOf(execution: ExecutionStatus, request: RequestKind): Problem {
   const { status, reasonForIncompletion } = execution;
   const cause = new Error(`${status}: ${reasonForIncompletion ?? 'no reason given'}`);
   const failure = parseFailure(reasonForIncompletion);
   if (failure !== null) return new Problem(failure.code, { detail: failure.text, cause });
-  if (status === 'TIMED_OUT') {
+  if (status === 'TIMED_OUT' || isUnreported(execution)) {
     return new Problem('execution-timed-out', {
       detail: 'No worker finished the task in time.',
       extensions: { mayStillComplete: !request.readOnly },

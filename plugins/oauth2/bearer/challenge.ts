@@ -4,7 +4,7 @@ import { bearerChallenge } from '#lib/problem/bearer-challenge.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { InvalidTokenError } from '../access-token/invalid-token-error.ts';
 import { ProviderError } from '../provider/provider-error.ts';
-import type { MissingScopes } from './required-scopes.ts';
+import { type MissingScopes, wordsOf } from './required-scopes.ts';
 
 /** Retry time in seconds while the identity provider is unavailable. */
 const retryAfterSeconds = '5';
@@ -23,11 +23,11 @@ export function credentialsMalformed(detail: string): Problem {
 }
 
 /** Returns 403 `insufficient_scope`. */
-export function scopeMissing({ scopes, oneSuffices }: MissingScopes): Problem {
-  const wanted = scopes.join(' ');
+export function scopeMissing(missing: MissingScopes): Problem {
+  const { scopes, oneSuffices } = missing;
   const description = oneSuffices ? 'One of these scopes is required' : 'A required scope is missing';
-  const headers = bearerChallenge({ error: 'insufficient_scope', description, scope: wanted });
-  return new Problem('insufficient-scope', { detail: `Required: ${oneSuffices ? 'one of ' : ''}${wanted}`, headers });
+  const headers = bearerChallenge({ error: 'insufficient_scope', description, scope: scopes.join(' ') });
+  return new Problem('insufficient-scope', { detail: `Required: ${wordsOf(missing)}`, headers });
 }
 
 /** Converts an error of a token check to a problem; returns other errors unchanged. */

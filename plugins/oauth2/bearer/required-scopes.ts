@@ -66,6 +66,11 @@ export function missingScopes(
   return null;
 }
 
+/** Returns the scopes as text: `one of orders:read, orders:write`. */
+export function wordsOf({ scopes, oneSuffices }: MissingScopes): string {
+  return `${oneSuffices ? 'one of ' : ''}${scopes.join(', ')}`;
+}
+
 /** Returns why a request with these scopes is refused; undefined when they suffice. */
 export function judgeScopes(
   parameters: BearerParameters,
@@ -73,6 +78,5 @@ export function judgeScopes(
 ): Refusal | undefined {
   const missing = missingScopes(scopes, method, parameters);
   if (missing === null) return undefined;
-  const needed = `${missing.oneSuffices ? 'one of ' : ''}${missing.scopes.join(', ')}`;
-  return { status: 403, reason: `needs ${needed}; the token has ${[...scopes].join(' ') || 'no scope'}` };
+  return { status: 403, reason: `needs ${wordsOf(missing)}; the token has ${[...scopes].join(' ') || 'no scope'}` };
 }

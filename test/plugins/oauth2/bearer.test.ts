@@ -224,7 +224,7 @@ describe('scopes (RFC 6750 section 3.1, RFC 6749 section 3.3)', () => {
     expect((await call('/engine', ['x', 'conductor_admin'])).status).toBe(200);
     const refused = await call('/engine', 'sisdata_W');
     expectInsufficient(refused, 'conductor_worker conductor_admin', 'One of these scopes is required');
-    expect(refused.body).toMatchObject({ detail: 'Required: one of conductor_worker conductor_admin' });
+    expect(refused.body).toMatchObject({ detail: 'Required: one of conductor_worker, conductor_admin' });
   });
 
   it('scopes → all of them are needed', async () => {

@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import { terminationReason } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { documentOf } from '../../../../plugins/conductor/async-executions/execution-document.ts';
 import { cancelled } from '../../../../plugins/conductor/execution/terminations.ts';
 
@@ -17,6 +18,9 @@ it.each([
   ['TIMED_OUT', '', 'timed-out', ended],
   ['TERMINATED', 'by hand', 'failed', ended],
   ['TERMINATED', cancelled, 'cancelled', ended],
+  ['TERMINATED', terminationReason('event_stuck'), 'completed', ended],
+  ['TERMINATED', terminationReason('outcome_unknown'), 'timed-out', ended],
+  ['TERMINATED', terminationReason('never_scheduled'), 'failed', ended],
 ] as const)('%s %s → %s', (status, reasonForIncompletion, state, endedAt) => {
   const times = { startTime: 1_000, endTime: 2_000 };
   const execution = { workflowId: 'e-1', status, reasonForIncompletion, ...times, input: { inbound }, tasks: [] };

@@ -6,6 +6,7 @@ import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import { responseHeaderFilter } from '#lib/envelope/headers.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
+import { terminationReason } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import {
   failureOf,
@@ -87,6 +88,8 @@ describe('failureOf', () => {
     ['FAILED', 'java.lang.NullPointerException', 'execution-failed', undefined],
     ['FAILED', undefined, 'execution-failed', undefined],
     ['TIMED_OUT', undefined, 'execution-timed-out', 'No worker finished the task in time.'],
+    ['TERMINATED', terminationReason('outcome_unknown'), 'execution-timed-out', 'No worker finished the task in time.'],
+    ['TERMINATED', terminationReason('never_scheduled'), 'execution-failed', 'The execution was terminated.'],
     ['TERMINATED', cancelled, 'execution-cancelled', undefined],
     ['TERMINATED', superseded, 'idempotency-key-in-use', undefined],
     ['TERMINATED', clientGoneReason, 'execution-failed', 'The execution was terminated.'],
