@@ -40,7 +40,7 @@ export default defineConfig({
           setupFiles: ['test/e2e/after-each-file.ts'],
           sequence: { groupOrder: 2 },
           maxWorkers: countEngines(),
-          // A worker keeps its stack for the next file (test/stack/shared-stack.ts).
+          // A worker keeps its stack for the next file (test/stack/stack.ts).
           isolate: false,
           testTimeout: 240_000,
           hookTimeout: 240_000,

@@ -169,7 +169,7 @@ async function runPhase(programs: Programs, { name, arrival, seconds, writeShare
     // Expects 503, because no workers of the other task types run.
     ready: { url: `${operationsUrl}/health/ready`, accepts: [503] },
     live: { url: `${operationsUrl}/health/live` },
-    // A poll of a queue without tasks, which the router holds.
+    // A poll that the router holds, because its queue has no tasks.
     poll: {
       url: `${url}/conductor/api/tasks/poll/batch/bench-idle_${name.replaceAll(/\W/g, '')}?count=1&timeout=1`,
       token: tokens.worker,

@@ -15,7 +15,7 @@ export interface Figures {
   readonly firstFailure?: string;
   /** Calls that the engine served per request; absent when the target does not use it. */
   readonly engineCallsPerRequest?: number;
-  /** Requests that the back end served per request, above 1 when tasks ran twice; absent when they are not counted. */
+  /** Calls that the back end served per request, above 1 when tasks ran twice; absent when calls are not counted. */
   readonly backEndCallsPerRequest?: number;
   /** CPU time per request in milliseconds, by process; `others` are the processes that do not belong to the bench. */
   readonly processorMs: PerProcess;
@@ -27,7 +27,7 @@ export interface Figures {
 export interface Counted {
   /** Calls that the engine served; absent when the target does not use it. */
   readonly engineCalls?: number;
-  /** Requests that the back end served; absent when they are not counted. */
+  /** Calls that the back end served; absent when they are not counted. */
   readonly backEndCalls?: number;
   /** Processor time by process, in milliseconds. */
   readonly processorMs: PerProcess;

@@ -6,7 +6,7 @@ export interface Target {
   readonly text: string;
   /** True when the requests of the target reach the engine. */
   readonly usesEngine: boolean;
-  /** Starts the programs that only this target needs, so that they do not disturb other targets. */
+  /** Starts the programs that only this target needs, just before it is measured, so that they disturb no other target. */
   start?(): Promise<void>;
   /** Sends one request. @throws Error that describes an unexpected response */
   request(): Promise<unknown>;

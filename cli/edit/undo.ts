@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
 /**
- * Returns a shell command for a gateway under git, otherwise a line that says what to remove. Files are named by their
- * path below `dir`.
+ * Returns a shell command for a gateway under git, otherwise a line that says what to remove.
+ * @param dir the folder of the gateway; `changed` and `created` are paths below it
  */
 export function undoLine(
   dir: string,

@@ -35,7 +35,7 @@ export function startProgressBar(label: string, total: number, stream: Output): 
   };
 }
 
-/** Returns the bar as text: `deleting  ██████░░░░  1200 of 3000`. */
+/** Returns the bar as text: `deleting  ████████████░░░░░░░░░░░░░░░░░░  1200 of 3000`. */
 export function formatBar(label: string, done: number, total: number): string {
   const filled = total === 0 ? width : Math.min(width, Math.floor((done / total) * width));
   return `${label}  ${'█'.repeat(filled)}${'░'.repeat(width - filled)}  ${done} of ${Math.max(done, total)}`;

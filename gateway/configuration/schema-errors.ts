@@ -6,7 +6,7 @@ import { type Path, pathOfPointer } from '#lib/conductor/definitions/json-text.t
 /** One violation of a JSON schema, as operators read it. */
 export interface SchemaError {
   readonly path: Path;
-  /** The key of the value that the message is about; absent when it is about the value itself. */
+  /** The key, within the value at `path`, that the message is about; absent when the message is about the value. */
   readonly key?: string;
   readonly message: string;
 }

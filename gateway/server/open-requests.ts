@@ -14,9 +14,9 @@ export class OpenRequests {
   }
 
   /**
-   * Waits twice: until the responses that are open now have closed, then until those that are open at that moment have.
-   * A worker's report ends a client's wait, and the response to the report closes after the client's. Later requests do
-   * not prolong the wait.
+   * Waits twice: until the responses that are open now have closed, then until those that are open at that moment have
+   * closed too. A worker's report ends a client's wait, and the response to the report closes after the client's. Later
+   * requests do not prolong the wait.
    * @param drainMs longest wait, in milliseconds
    */
   async drain(drainMs: number): Promise<void> {

@@ -1,7 +1,8 @@
 // Validates task domains of workers: parts of the names of the engine's queues.
 
 /**
- * The task domain of directly dispatched reads of the default pool, and the prefix of that domain for any other pool.
+ * The task domain of directly dispatched reads of the default pool. For any other pool, the corresponding domain begins
+ * with it and a dot.
  */
 export const directDispatchDomain = 'direct-dispatch';
 

@@ -1,4 +1,4 @@
-// Runs Prometheus as a real process with the files of deploy/, in which only the addresses of targets are replaced.
+// Runs Prometheus as a real process with the files of deploy/, in which only addresses and intervals are replaced.
 
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -11,8 +11,8 @@ import { codeBlocksOf, readPage, sectionOf } from './pages.ts';
 
 const page = readPage('docs/how-to/add-a-route.md');
 /**
- * Returns the blocks of a section with other names, so that the tests also pass in a checkout with the routes of the
- * page.
+ * Returns the code blocks of a section with the routes renamed, so that the tests also pass in a checkout that already
+ * has the routes of the page.
  */
 const blocksOf = (heading: string) =>
   codeBlocksOf(sectionOf(page, heading)).map(({ text }) =>

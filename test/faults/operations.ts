@@ -91,6 +91,7 @@ export class Operations {
   /** Prefix of every request id of this object. */
   readonly prefix = `op-${randomBytes(4).toString('hex')}-`;
   #count = 0;
+  #refused = 0;
   #isOver = false;
   readonly #inFlight = new Set<Promise<Outcome>>();
   /** Every cccid that was sent: personal values, which must not occur in any log. */
@@ -100,8 +101,9 @@ export class Operations {
     this.#options = options;
   }
 
+  /** Number of requests, without those that were refused a connection. */
   get count(): number {
-    return this.#count;
+    return this.#count - this.#refused;
   }
 
   /** True when loads must stop sending. */
@@ -271,6 +273,7 @@ export class Operations {
       const reason = leave?.aborted ? 'gone' : describe(error as Error & { code?: string });
       history.append({ actor: 'client', event: 'closed', op, reason });
       const isRefused = reason === 'ECONNREFUSED';
+      if (isRefused) this.#refused += 1;
       return { op, status: undefined, problem: undefined, executionId: undefined, isReplay: false, isRefused };
     }
   }

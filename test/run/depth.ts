@@ -8,7 +8,7 @@ export type Depth = 'quick' | 'full';
  */
 export function depthOfRun(env: NodeJS.ProcessEnv = process.env): Depth {
   const depth = env['TEST_DEPTH'] ?? 'quick';
-  if (depth !== 'quick' && depth !== 'full') throw new Error(`TEST_DEPTH is "${depth}": quick or full`);
+  if (depth !== 'quick' && depth !== 'full') throw new Error(`TEST_DEPTH must be quick or full, but is "${depth}"`);
   return depth;
 }
 

@@ -35,7 +35,7 @@ describe('the depth of a run', () => {
 
   it('is quick or full', () => {
     expect(depthOfRun({})).toBe('quick');
-    expect(() => depthOfRun({ TEST_DEPTH: 'deep' })).toThrow('TEST_DEPTH is "deep": quick or full');
+    expect(() => depthOfRun({ TEST_DEPTH: 'deep' })).toThrow('TEST_DEPTH must be quick or full, but is "deep"');
   });
 });
 

@@ -31,7 +31,7 @@ export function packSystem(
 /**
  * Unpacks the system in the input of mdm_share.
  * @throws CodedFailure `payload-unreadable` when it cannot be decrypted
- * @throws TaskFailure when a field is not packed text
+ * @throws TaskFailure when a field is malformed JSON-escaped text
  */
 export function unpackShare<T extends PackedSystem & { sourceExecutionId: string }>(
   input: T,

@@ -29,7 +29,7 @@ export interface IdempotentStartDependencies {
   readonly callMs: number;
 }
 
-/** Longest wait for the first request's start, in milliseconds. It ends earlier at the response deadline. */
+/** Longest wait for the first request's start, in milliseconds. The wait ends earlier if the response deadline comes first. */
 const maxStartWaitMs = 5_000;
 /** Pauses between the attempts, in milliseconds; each is twice as long as the previous one. */
 const firstPauseMs = 100;
@@ -70,8 +70,8 @@ export class IdempotentStart {
    * @param start starts the execution with `keyed.name` as its correlation id. It must not start anything once
    *   performance.now() has reached `before`, because another request may hold the lock by then
    * @returns null when the client disconnected during the wait
-   * @throws Problem `idempotency-key-in-use` (409), `overloaded`, `idempotency-unavailable` or `engine-unavailable`
-   *   (503), and what `start` throws
+   * @throws Problem `idempotency-key-in-use` (409), `payload-unreadable` (502), `overloaded`, `idempotency-unavailable` or
+   *   `engine-unavailable` (503), and what `start` throws
    */
   async start<T extends { readonly executionId?: string }>(
     keyed: KeyedStart,

@@ -32,7 +32,7 @@ describe('rules of the configuration', () => {
     ]);
   });
 
-  it('a rule for a route: its executions are excluded from the general rules, one for each workflow', async () => {
+  it('a rule for a route: each general rule is split into one rule for each of the other workflows', async () => {
     const config = await configOf({ 'prune.movies.days': '2' });
     const rules = await rulesOf(config);
     expect(rules[0]).toEqual({
@@ -50,7 +50,7 @@ describe('rules of the configuration', () => {
     ]);
   });
 
-  it('a route that shares its workflow: both rules select executions by their route', async () => {
+  it('a route that shares its workflow: its rule selects executions by route, and the general rules exclude that route', async () => {
     const config = await configOf({ 'prune.adaptor-slow.days': '60' });
     const rules = await rulesOf(config);
     expect(rules[0]).toMatchObject({ route: 'adaptor-slow', workflow: 'college-adaptorWF', olderThanMs: 60 * dayMs });
@@ -76,7 +76,7 @@ describe('rules of the configuration', () => {
     expect(problemsOf(rule(2 * dayMs), config)).toEqual([]);
   });
 
-  it('rejects general ages within the look-back, also beside a route with its own rule', async () => {
+  it('rejects general ages within the look-back, even if a route has its own rule', async () => {
     const config = await configOf({ PRUNE_COMPLETEDDAYS: '1', 'prune.movies.days': '60' });
     const log = createLog('test', 'silent');
     await expect(createPruneRound(config, routes, log)).rejects.toThrow('the reconciler looks back that far');

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { maskPayload } from '#lib/envelope/mask-payload.ts';
 
 describe('maskPayload', () => {
-  it('shows fields without personal data, and only type and size of all others', () => {
+  it('shows fields without personal data; of other texts only type and length, of other numbers only the type', () => {
     const inbound = {
       httpMethod: 'PATCH',
       path: '/persons/B00417733',
@@ -67,7 +67,7 @@ describe('maskPayload', () => {
     expect(JSON.stringify(maskPayload(deep))).toContain('‹…›');
   });
 
-  it('never shows a string of any other field', () => {
+  it('never shows a string of a field that may have personal data', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(maskPayload({ value: ['needle', value], inner: { needle2: 'needle', value } }));

@@ -1,5 +1,5 @@
-// Tests of the client's response from the output of an execution: outputs that can be sent, and outputs that cause a
-// problem document.
+// Tests of how the response to the client is made from an execution: outputs that can be sent, and executions and
+// outputs that cause a problem document.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
