@@ -37,7 +37,7 @@ interface Phase {
   readonly figures: LoadFigures;
   /** Latencies of calls that the load must not slow down. */
   readonly probes: Readonly<Record<string, Latencies & { failures: number }>>;
-  /** CPU time of each process, as a share of one core; `others`: processes outside of the bench. */
+  /** CPU time of each process, as a share of one core; `others`: all other processes of the machine. */
   readonly cores: Readonly<Record<string, number>>;
   /** Minor garbage collections of the router. */
   readonly collections: Collections;

@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
-        'check this path too, such as /adaptor/001/x: whether the client may use its MIS code or, for the engine API, make the call',
+        'check this path too, such as /adaptor/001/x: whether the client may use the MIS code in it or, for the engine API, make the call',
       )
       .option('--raw', 'print the token and nothing else'),
   run: runToken,

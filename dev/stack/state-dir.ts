@@ -19,7 +19,7 @@ export function openStateDir(stateDir: string): () => void {
   const { release, owner } = tryLock(join(stateDir, 'stack.lock'));
   if (release === undefined)
     throw new Error(
-      `Another stack (process ${owner}) runs on ${stateDir}: stop it, or set STATE_DIR to another folder.`,
+      `Another stack (process ${owner}) is using ${stateDir}: stop it, or set STATE_DIR to another folder.`,
     );
   try {
     // A shared directory with the sticky bit, such as /tmp, keeps its mode.

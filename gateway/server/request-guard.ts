@@ -7,8 +7,8 @@ import { hasDotSegment } from '#lib/http/dot-segments.ts';
 import { encodeRawBytes } from '#lib/http/percent-encoding.ts';
 
 /**
- * Header fields that may appear only once, because their values are not lists (RFC 9110 section 5.3). Node would keep
- * the first of several.
+ * Header fields that may appear only once: several are ambiguous (RFC 9110 section 5.3). Node would keep the first of
+ * some and join the others.
  */
 const singular = new Set([
   'host',
@@ -84,7 +84,7 @@ function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
       headers: { connection: 'close' },
     });
   }
-  // A request with both fields may be an attempt to smuggle another one (RFC 9112 section 6.1).
+  // A request with Content-Length and Transfer-Encoding may be an attempt to smuggle another one (RFC 9112 section 6.1).
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return;
   if (coding.toLowerCase() !== 'chunked' || httpVersion !== '1.1')

@@ -34,7 +34,15 @@ function launch(env: NodeJS.ProcessEnv) {
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output.printed += chunk.toString()));
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
-  return { child, output, ended };
+  const untilPrinted = (pattern: RegExp) =>
+    pollUntil(`npm start to print ${pattern}`, () => {
+      if (pattern.test(output.printed)) return true;
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error('npm start has ended');
+      return false;
+    }).catch((error: Error) => {
+      throw new Error(`${error.message}. It printed:\n${output.printed}`, { cause: error });
+    });
+  return { child, output, ended, untilPrinted };
 }
 
 /** Runs `npm start` in this process, for cases that end before it starts the first program of the stack. */
@@ -125,12 +133,12 @@ describe('npm start', () => {
     ).listen(0, '127.0.0.1');
     await once(engine, 'listening');
     const { port } = engine.address() as AddressInfo;
-    const { child, output, ended } = launch({
+    const { child, output, ended, untilPrinted } = launch({
       CONDUCTOR_URL: `http://127.0.0.1:${port}`,
       // The workers of all other task types run elsewhere.
       WORKERS_TASKTYPES: 'college-adaptor_intake',
     });
-    await pollUntil('what is missing', () => /^ {2}waiting for .*no worker polls movies_intake/m.test(output.printed));
+    await untilPrinted(/^ {2}waiting for .*no worker polls movies_intake/m);
     expect(output.printed).toMatch(
       /^ {2}router +http:[\s\S]+worker \/ worker-secret +conductor_worker[\s\S]+waiting for/m,
     );

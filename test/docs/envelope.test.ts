@@ -1,4 +1,5 @@
-// Tests that lib/envelope/ produces the results of every example in docs/reference/envelope.md.
+// Tests that lib/envelope/ produces the results of the examples in docs/reference/envelope.md, except the
+// encrypted one.
 
 import { describe, expect, it } from 'vitest';
 import { decodeBody, encodeBody } from '#lib/envelope/body.ts';

@@ -482,12 +482,15 @@ describe('pairs at the same instant start one execution each', () => {
 
     it('an execution of one router is replayed by the other', async () => {
       const [path, key] = [echo(), randomUUID()];
-      // On a busy machine, Redis may have missed its deadline during the preceding load.
-      const first = await pollUntil('a response', async () => {
-        const answer = await demo(path, keyed(key));
-        return answer.status === 200 && answer;
-      });
-      const again = await atSecond(path, keyed(key));
+      // On a busy machine, Redis or the engine may miss its deadline after the preceding load.
+      const responseOf = (caller: Caller) =>
+        pollUntil('a response', async () => {
+          const answer = await caller(path, keyed(key));
+          return answer.status !== 503 && answer;
+        });
+      const first = await responseOf(demo);
+      const again = await responseOf(atSecond);
+      expect(first.status).toBe(200);
       expect([replayed(again), essence(again)]).toEqual(['true', essence(first)]);
     });
 

@@ -1,5 +1,5 @@
-// Tests of returning a task that no worker received to the engine; when the engine is unavailable, the log says what
-// happens to the task.
+// Tests that a task is returned to the engine when no worker received it; when the engine is unavailable, the log says
+// what happens to the task.
 
 import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
