@@ -259,17 +259,20 @@ it('the client of a PATCH gets the response although a reconciler terminates the
   // The workers report to the other router, so this one sees only how the execution ends.
   const client = await callerFor(String(second.ready['url']));
   const requestId = randomUUID();
-  const answered = client('/adaptor/001/mock/faults/slow/1000', {
+  const answered = client('/adaptor/001/mock/faults/slow/4000', {
     method: 'PATCH',
-    headers: { 'x-request-id': requestId },
+    // A busy machine may take longer than the default response deadline.
+    headers: { 'x-request-id': requestId, prefer: 'wait=60' },
   });
-  const source = await pollUntil('a worker to have the task', async () => {
-    const [execution] = await correlated('college-adaptorWF', requestId);
-    return execution?.tasks[0]?.status === 'IN_PROGRESS' ? execution.workflowId : undefined;
+  // Not earlier: a router hands out no task of a paused execution.
+  await pollUntil('the back end to have the request', async () => {
+    const faults = await call(`${stack.backEndsUrl}/adaptors/001/mock/faults`);
+    return faults.json<{ open: number }>().open > 0;
   });
+  const [{ workflowId: source } = { workflowId: '' }] = await correlated('college-adaptorWF', requestId);
   // As after a kill of the engine, no event is published.
   expect((await engine(`/workflow/${source}/pause`, 'PUT')).status).toBe(200);
-  expect(await answered).toMatchObject({ status: 200, text: '{"slept":1000}' });
+  expect(await answered).toMatchObject({ status: 200, text: '{"slept":4000}' });
   expect((await read(source)).reasonForIncompletion).toBe('reconciler: its event was not published');
   await untilReconciled();
 });
