@@ -31,22 +31,31 @@ export function packSystem(
 /**
  * Unpacks the system in the input of mdm_share.
  * @throws CodedFailure `payload-unreadable` when it cannot be decrypted
- * @throws TaskFailure when a field is malformed JSON-escaped text
+ * @throws TaskFailure when a field is missing, or is malformed JSON-escaped text
  */
 export function unpackShare<T extends PackedSystem & { sourceExecutionId: string }>(
   input: T,
   codec: PayloadCodec,
 ): T & InterestedSystem {
   try {
-    const open = (field: PersonalField) =>
-      codec.unpackText(input[field], bindField(field, input.sourceExecutionId, input.misCode));
-    return { ...input, sisPersonId: open('sisPersonId'), cccid: open('cccid') };
+    const { misCode, sourceExecutionId } = input;
+    requireText({ misCode, sourceExecutionId });
+    const open = (field: PersonalField) => codec.unpackText(input[field], bindField(field, sourceExecutionId, misCode));
+    const person = { sisPersonId: open('sisPersonId'), cccid: open('cccid') };
+    requireText(person);
+    return { ...input, ...person };
   } catch (error) {
     if (error instanceof PayloadUnreadable) throw unreadablePayload('the share', error);
     if (error instanceof TypeError)
       throw new TaskFailure(`the share cannot be read: ${error.message}`, { cause: error });
     throw error;
   }
+}
+
+/** A definition that passes no value would otherwise send the PATCH to a person called `undefined`. */
+function requireText<T extends string>(fields: Record<T, unknown>): asserts fields is Record<T, string> {
+  for (const [name, value] of Object.entries(fields))
+    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing or not a text`);
 }
 
 function bindField(field: PersonalField, executionId: string, misCode: string): Binding {

@@ -102,12 +102,17 @@ export class PayloadCodec {
     return typeof encoded === 'string' ? seal(encoded) : { json: seal(encoded.json) };
   }
 
-  /** Reverses {@link packText}. @throws PayloadUnreadable, TypeError when a JSON-escaped text is malformed */
-  unpackText(value: unknown, binding: Binding): string {
-    const open = (part: unknown) =>
-      isSealed(part) ? decrypt(part.sealed, binding, this.#keys).toString('utf8') : String(part);
+  /**
+   * Reverses {@link packText}; returns undefined for a value that is no packed text.
+   * @throws PayloadUnreadable, TypeError when a JSON-escaped text is malformed
+   */
+  unpackText(value: unknown, binding: Binding): string | undefined {
+    const open = (part: unknown) => {
+      if (isSealed(part)) return decrypt(part.sealed, binding, this.#keys).toString('utf8');
+      return typeof part === 'string' ? part : undefined;
+    };
     const { json } = Object(value) as { json?: unknown };
-    return json === undefined ? open(value) : decodeText(open(json));
+    return json === undefined ? open(value) : decodeText(open(json) ?? '');
   }
 }
 

@@ -387,4 +387,19 @@ describe('mdm_share', () => {
     await expect(execute(taskOf({ ...shareInput, sisPersonId: '..' }))).rejects.toMatchObject({ name: 'TaskFailure' });
     expect(other.requests.filter((request) => request.startsWith('PATCH'))).toHaveLength(0);
   });
+
+  test.each(['misCode', 'sisPersonId', 'cccid', 'sourceExecutionId'])(
+    'an input without %s → fails with its name, and nothing is sent',
+    async (name) => {
+      const { execute } = createMdmShare(await dependencies());
+      for (const value of [undefined, null, '', 7]) {
+        const failure = execute(taskOf({ ...shareInput, [name]: value }));
+        await expect(failure).rejects.toMatchObject({
+          name: 'TaskFailure',
+          message: `the share cannot be read: ${name} is missing or not a text`,
+        });
+      }
+      expect(other.requests).toHaveLength(0);
+    },
+  );
 });
