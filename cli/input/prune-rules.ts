@@ -2,8 +2,17 @@
 
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
-import { generalRulesOf, type PruneRule, restrictionOf, type RouteWorkflow } from '../../jobs/prune/rules.ts';
+import {
+  generalRulesOf,
+  type PruneRule,
+  readRules,
+  restrictionOf,
+  type RouteWorkflow,
+  routeRulesOf,
+  rulesOfWorkflow,
+} from '../../jobs/prune/rules.ts';
 import { parseDuration } from './duration.ts';
 import { parseName } from './names.ts';
 import { parseStates } from './states.ts';
@@ -18,35 +27,49 @@ export interface RuleOptions {
   readonly workflow?: string;
 }
 
-/** Returns true when an option restricts or overrides the rules of the configuration. */
-export function isNarrowed({ olderThan, state, route, workflow }: RuleOptions): boolean {
-  return [olderThan, state, route, workflow].some((option) => option !== undefined);
+/** Where the rules of the configuration come from. */
+interface RuleSources {
+  readonly config: Config;
+  readonly routes: readonly RouteWorkflow[];
+  readonly api: Pick<ExecutionApi, 'workflows'>;
+  /** Current time in milliseconds. */
+  readonly now: number;
 }
 
-const dayMs = 86_400_000;
-
-/** Returns the rules that the options describe. @throws CommandError when the options are not valid */
-export function rulesFor(options: RuleOptions, config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
+/**
+ * Returns the rules of the configuration, restricted to what the options select; with `--older-than`, one rule with that
+ * age instead.
+ * @throws CommandError when the options are not valid, EngineError
+ */
+export async function rulesFor(options: RuleOptions, sources: RuleSources): Promise<PruneRule[]> {
   const { olderThan, state, route, workflow } = options;
   if (route !== undefined && workflow !== undefined) throw new CommandError(['use --route or --workflow, not both']);
-  if (route !== undefined) routeNamed(routes, route);
+  if (route !== undefined) routeNamed(sources.routes, route);
+  if (workflow !== undefined) parseName(workflow, '--workflow');
   const statuses = state === undefined ? endedStatuses : parseStates(state, endedStatuses);
-  const what = {
-    ...(route === undefined ? {} : restrictionOf(route, routes)),
-    ...(workflow === undefined ? {} : { workflow: parseName(workflow, '--workflow') }),
-  };
-  const where = route === undefined ? (workflow ?? '') : `route ${route}`;
   if (olderThan !== undefined) {
-    const olderThanMs = parseDuration(olderThan, '--older-than');
-    return [{ name: [where, nameOf(statuses)].filter(Boolean).join(', '), statuses, olderThanMs, ...what }];
+    const where = route === undefined ? (workflow ?? '') : `route ${route}`;
+    const name = [where, nameOf(statuses)].filter(Boolean).join(', ');
+    const restriction = route === undefined ? { ...(workflow && { workflow }) } : restrictionOf(route, sources.routes);
+    return [{ name, statuses, olderThanMs: parseDuration(olderThan, '--older-than'), ...restriction }];
   }
-  const own = route === undefined ? undefined : config[`prune.${route}.days`];
-  return generalRulesOf(config).flatMap((rule) => {
+  return (await configuredRules(options, sources)).flatMap((rule) => {
     const selected = rule.statuses.filter((one) => statuses.includes(one));
-    const name = [where, nameOf(selected)].filter(Boolean).join(', ');
-    const olderThanMs = own === undefined ? rule.olderThanMs : own * dayMs;
-    return selected.length === 0 ? [] : [{ name, statuses: selected, olderThanMs, ...what }];
+    if (selected.length === 0) return [];
+    const name = selected.length === rule.statuses.length ? rule.name : `${rule.name}, ${nameOf(selected)}`;
+    return [{ ...rule, name, statuses: selected }];
   });
+}
+
+async function configuredRules({ route, workflow }: RuleOptions, sources: RuleSources): Promise<PruneRule[]> {
+  const { config, routes, api, now } = sources;
+  if (workflow !== undefined) return rulesOfWorkflow(workflow, config, routes);
+  if (route === undefined) return readRules(config, routes, { api, now });
+  const name = `route ${route}`;
+  const own = routeRulesOf(config, routes).filter((rule) => rule.name === name);
+  if (own.length > 0) return own;
+  const general = generalRulesOf(config);
+  return general.map((rule) => ({ ...rule, name: `${name}, ${rule.name}`, ...restrictionOf(route, routes) }));
 }
 
 function nameOf(statuses: readonly WorkflowStatus[]): string {

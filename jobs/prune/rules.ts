@@ -43,14 +43,23 @@ export async function readRules(
   if (routeRules.length === 0) return general;
   const endedBefore = now - Math.min(...general.map(({ olderThanMs }) => olderThanMs));
   const workflows = await api.workflows({ statuses: endedStatuses, endedBefore });
-  const generalScopes = workflows.flatMap((workflow) => {
-    const own = routeRules.filter((rule) => rule.workflow === workflow);
-    if (own.length === 0) return [{ workflow }];
-    const exceptRoutes = own.flatMap(({ route }) => route ?? []);
-    // The rule of a route that does not share its workflow covers all executions of the workflow.
-    return exceptRoutes.length < own.length ? [] : [{ workflow, exceptRoutes }];
-  });
-  return [...routeRules, ...general.flatMap((rule) => generalScopes.map((scope) => ({ ...rule, ...scope })))];
+  return [...routeRules, ...workflows.flatMap((workflow) => generalRulesFor(workflow, routeRules, config))];
+}
+
+/** Returns the rules of the configuration that cover executions of one workflow. */
+export function rulesOfWorkflow(workflow: string, config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
+  const routeRules = routeRulesOf(config, routes).filter((rule) => rule.workflow === workflow);
+  return [...routeRules, ...generalRulesFor(workflow, routeRules, config)];
+}
+
+/** Restricts the general rules to the executions of the workflow that no route's rule covers. */
+function generalRulesFor(workflow: string, routeRules: readonly PruneRule[], config: Config): PruneRule[] {
+  const own = routeRules.filter((rule) => rule.workflow === workflow);
+  const exceptRoutes = own.flatMap(({ route }) => route ?? []);
+  // The rule of a route that does not share its workflow covers all executions of the workflow.
+  if (exceptRoutes.length < own.length) return [];
+  const scope = own.length === 0 ? { workflow } : { workflow, exceptRoutes };
+  return generalRulesOf(config).map((rule) => ({ ...rule, ...scope }));
 }
 
 /** Returns the rules of the routes that have one. */

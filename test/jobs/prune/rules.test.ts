@@ -1,7 +1,7 @@
 // Tests of prune rules, from the configuration or the options of a command, and of the loop that runs prune rounds.
 
 import { describe, expect, it } from 'vitest';
-import { rulesFor } from '../../../cli/input/prune-rules.ts';
+import { type RuleOptions, rulesFor } from '../../../cli/input/prune-rules.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
@@ -21,6 +21,8 @@ const dayMs = 86_400_000;
 /** Returns the rules when the engine has executions of these workflows. */
 const rulesOf = (config: Config, names = workflows) =>
   readRules(config, routes, { api: { workflows: async () => names }, now: Date.now() });
+const commandRules = (options: RuleOptions, config: Config) =>
+  rulesFor(options, { config, routes, api: { workflows: async () => workflows }, now: Date.now() });
 const configOf = async (env: Record<string, string> = {}) => (await loadConfig({ env })).config;
 
 describe('rules of the configuration', () => {
@@ -44,8 +46,8 @@ describe('rules of the configuration', () => {
     const others = rules.slice(1);
     expect(others.map(({ workflow }) => workflow)).toEqual([
       'college-adaptorWF',
-      'mdmWF',
       'college-adaptorWF',
+      'mdmWF',
       'mdmWF',
     ]);
   });
@@ -86,28 +88,51 @@ describe('rules of the configuration', () => {
 describe('rules of a command', () => {
   it('--older-than: one rule for the given options', async () => {
     const config = await configOf();
-    expect(rulesFor({ olderThan: '7d', state: 'failed', route: 'movies' }, config, routes)).toEqual([
+    expect(await commandRules({ olderThan: '7d', state: 'failed', route: 'movies' }, config)).toEqual([
       { name: 'route movies, failed', statuses: ['FAILED'], olderThanMs: 7 * dayMs, workflow: 'moviesWF' },
     ]);
-    expect(rulesFor({ olderThan: '7d', route: 'adaptor' }, config, routes)).toMatchObject([{ route: 'adaptor' }]);
+    expect(await commandRules({ olderThan: '7d', route: 'adaptor' }, config)).toMatchObject([{ route: 'adaptor' }]);
+    expect(await commandRules({ olderThan: '7d', workflow: 'mdmWF' }, config)).toMatchObject([{ workflow: 'mdmWF' }]);
   });
 
   it('without --older-than: the ages of the configuration, by state or by route', async () => {
     const config = await configOf({ PRUNE_FAILEDDAYS: '90', 'prune.movies.days': '2' });
-    expect(rulesFor({ workflow: 'mdmWF' }, config, routes).map(({ olderThanMs }) => olderThanMs / dayMs)).toEqual([
-      30, 90,
+    const days = async (options: RuleOptions) =>
+      (await commandRules(options, config)).map(({ name, workflow, olderThanMs }) => [
+        name,
+        workflow,
+        olderThanMs / dayMs,
+      ]);
+    expect(await days({ workflow: 'mdmWF' })).toEqual([
+      ['completed', 'mdmWF', 30],
+      ['failed', 'mdmWF', 90],
     ]);
-    expect(rulesFor({ route: 'movies', state: 'completed' }, config, routes)).toMatchObject([
-      { olderThanMs: 2 * dayMs },
+    expect(await days({ route: 'movies', state: 'completed' })).toEqual([['route movies, completed', 'moviesWF', 2]]);
+    expect(await days({ route: 'adaptor', state: 'failed' })).toEqual([
+      ['route adaptor, failed, failed', 'college-adaptorWF', 90],
     ]);
+    expect(await commandRules({}, config)).toEqual(await rulesOf(config));
+  });
+
+  it('--workflow or --state never delete what the rule of a route keeps', async () => {
+    const config = await configOf({ 'prune.movies.days': '365', 'prune.adaptor-slow.days': '400' });
+    expect(await commandRules({ workflow: 'moviesWF' }, config)).toMatchObject([{ olderThanMs: 365 * dayMs }]);
+    expect(await commandRules({ workflow: 'college-adaptorWF' }, config)).toMatchObject([
+      { route: 'adaptor-slow', olderThanMs: 400 * dayMs },
+      { exceptRoutes: ['adaptor-slow'], olderThanMs: 30 * dayMs },
+      { exceptRoutes: ['adaptor-slow'], olderThanMs: 30 * dayMs },
+    ]);
+    const failed = await commandRules({ state: 'failed' }, config);
+    expect(failed.every(({ statuses }) => statuses.join() === 'FAILED')).toBe(true);
+    expect(failed.filter(({ workflow }) => workflow === 'moviesWF')).toMatchObject([{ olderThanMs: 365 * dayMs }]);
   });
 
   it('rejects an unknown route, and a route together with a workflow', async () => {
     const config = await configOf();
-    expect(() => rulesFor({ route: 'film' }, config, routes)).toThrow(
+    await expect(commandRules({ route: 'film' }, config)).rejects.toThrow(
       'film is not one of movies, adaptor, adaptor-slow',
     );
-    expect(() => rulesFor({ route: 'movies', workflow: 'mdmWF' }, config, routes)).toThrow('not both');
+    await expect(commandRules({ route: 'movies', workflow: 'mdmWF' }, config)).rejects.toThrow('not both');
   });
 });
 
