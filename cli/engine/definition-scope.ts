@@ -9,7 +9,7 @@ import { countRunning, type ChangeImpact } from '#lib/conductor/metadata/impact.
 import { addEngineOptions, type EngineAccess, type EngineAccessOptions } from './engine-access.ts';
 import { CommandError } from '../outcome.ts';
 import { findGateway } from '../gateway/read-gateway.ts';
-import { folderOf } from '../gateway/gateway-folder.ts';
+import { configFolderOf, folderOf } from '../gateway/gateway-folder.ts';
 import { type RouteTableEntry, createRouteTable, versionsOf } from '../gateway/route-table.ts';
 
 /** Options that select definitions. */
@@ -87,7 +87,7 @@ export async function readShownPlan(
   options: PlanCommandOptions,
 ): Promise<ShownPlan> {
   const { plan, registered } = await compare(repository, api, options);
-  const gateway = await findGateway(config, folderOf(options));
+  const gateway = await findGateway(config, configFolderOf(options));
   const table = gateway === undefined ? [] : createRouteTable(gateway, config, repository);
   const touching = await countRunning(plan.changes, registered, executions);
   const concerns = createNameFilter(options);

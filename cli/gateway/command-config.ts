@@ -21,10 +21,14 @@ function valuesOf({ engine, engineDatabase, redis, router, identityProvider, aud
   };
 }
 
-/** For some keys, a second key: the running stack's value of the first is used only if the second is not configured. */
-const belongsTo: Partial<Record<StackKey, StackKey>> = {
-  'conductor.databaseURL': 'conductor.url',
-  'oauth.audience': 'oauth.issuer',
+/**
+ * Keys whose value belongs to an address: the running stack's value is used only if that address is not configured. Of
+ * several addresses, the one that the run needs counts.
+ */
+const belongsTo: Partial<Record<StackKey, readonly StackKey[]>> = {
+  'conductor.databaseURL': ['conductor.url'],
+  'redis.url': ['conductor.url', 'conductor.apiURL'],
+  'oauth.audience': ['oauth.issuer'],
 };
 
 /** Writes one line per warning of the configuration. */
@@ -47,7 +51,9 @@ export async function loadCommandConfig(
   const { config, origins, warnings } = await loadConfig({ env, rootDir });
   writeWarnings(stderr, warnings);
   const isSet = (key: StackKey) => origins[key] !== undefined;
-  const missing = keys.filter((key) => !isSet(key) && !isSet(belongsTo[key] ?? key));
+  const addressOf = (key: StackKey, addresses = belongsTo[key] ?? []) =>
+    addresses.find((address) => keys.includes(address)) ?? addresses[0] ?? key;
+  const missing = keys.filter((key) => !isSet(key) && !isSet(addressOf(key)));
   if (missing.length === 0) return config;
   const isDefault = origins['state.dir'] === undefined;
   const stack = readRunningStack(isDefault ? join(rootDir, config['state.dir']) : resolve(config['state.dir']));

@@ -1,10 +1,11 @@
 // Tests of running stacks: the CLI uses the addresses of a stack unless an option or the configuration names others.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeEngine, startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
+import { loadCommandConfig } from '../../cli/gateway/command-config.ts';
 import { runCli } from './run-cli.ts';
 
 let engine: FakeEngine;
@@ -54,6 +55,25 @@ describe('commands for the engine', () => {
     expect((await run(through, ops)).stderr).toMatch(`${note}http://127.0.0.1:1 does not respond`);
     const env = { ...ops, CONDUCTOR_APIURL: 'http://127.0.0.1:9/conductor/api' };
     expect((await run(through, env)).stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not respond/);
+  });
+
+  it('plan --prune: knows the routes of the gateway in this folder when `--dir` holds only definitions', async () => {
+    engine.workflows.push({ name: 'moviesWF', version: 1, tasks: [] });
+    for (const folder of ['workflows/tasks', 'event-handlers'])
+      mkdirSync(join(stateDir, 'definitions', folder), { recursive: true });
+    const { stdout, stderr } = await run(['plan', '--prune', '--no-diff', '--dir', join(stateDir, 'definitions')]);
+    expect(`${stderr}${stdout}`).toMatch(/^- workflow moviesWF v1 .*started by route movies: needs --force$/m);
+  });
+
+  it('uses the Redis of the stack only together with its engine', async () => {
+    const redis = 'redis://127.0.0.1:1';
+    writeStack({ pid: process.pid, startedAt: new Date().toISOString(), engine: engine.url, redis });
+    const redisOf = async (env: Record<string, string>) => {
+      const host = { env: { STATE_DIR: stateDir, ...env }, stderr: { write: () => true } };
+      return (await loadCommandConfig(host as never, ['conductor.url', 'redis.url'], {}))['redis.url'];
+    };
+    expect(await redisOf({})).toBe(redis);
+    expect(await redisOf({ CONDUCTOR_URL: 'http://127.0.0.1:9' })).toBeUndefined();
   });
 
   it('checks files without looking for a stack', async () => {
