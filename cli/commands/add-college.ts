@@ -13,7 +13,7 @@ import { type SoundFolder, soundFolder } from './check.ts';
 import type { CommandContext, CommandDefinition } from '../command-definition.ts';
 import { addDirOption, folderOf } from '../gateway/gateway-folder.ts';
 import { setProperties } from '../edit/property-file.ts';
-import { undoLine } from '../edit/undo.ts';
+import { areCommitted, undoLine } from '../edit/undo.ts';
 import { writeFilesVerified } from '../edit/write-files.ts';
 import { CommandError, type Outcome } from '../outcome.ts';
 import { alignColumns } from '../output/table.ts';
@@ -58,16 +58,14 @@ async function runAddCollege(options: AddCollegeOptions, { args, host }: Command
   const college = readCollege(args[0] ?? '', options);
   const folder = await soundFolder(dir, host.env, 'nothing was added: the gateway already had these problems');
   const path = pathOfCollege(college, folder);
-  if (isConfigured(college, folder.loaded)) return describe(college, { dir, folder, path, changed: [] });
+  if (isConfigured(college, folder.loaded)) return describe(college, { folder, path, changed: [], undo: [] });
   const file = join(dir, propertyFile);
   const text = setProperties(readFileSync(file, 'utf8'), keysOf(college));
+  const changed = [propertyFile];
+  const undo = undoLine(dir, { changed, wereCommitted: areCommitted(dir, changed) });
   const check = () => soundFolder(dir, host.env, 'nothing was added');
-  return describe(college, {
-    dir,
-    folder: await writeFilesVerified(new Map([[file, text]]), check),
-    path,
-    changed: [propertyFile],
-  });
+  const verified = await writeFilesVerified(new Map([[file, text]]), check);
+  return describe(college, { folder: verified, path, changed, undo: [undo] });
 }
 
 interface College {
@@ -123,14 +121,15 @@ function pathOfCollege({ mis }: College, { gateway }: SoundFolder): string {
 }
 
 interface Added {
-  readonly dir: string;
   readonly folder: SoundFolder;
   readonly path: string;
   /** Empty when the college was already configured like this. */
   readonly changed: readonly string[];
+  /** How to undo it; empty when nothing was changed. */
+  readonly undo: readonly string[];
 }
 
-function describe(college: College, { dir, folder, path, changed }: Added): Outcome {
+function describe(college: College, { folder, path, changed, undo }: Added): Outcome {
   const { mis, url, domain } = college;
   const handlers = forColleges(folder.definitions, folder.loaded.config)
     .eventHandlers.map(({ definition }) => definition.name)
@@ -155,7 +154,7 @@ function describe(college: College, { dir, folder, path, changed }: Added): Outc
       'npm start serves the college. In a deployment:',
       ...(handlers.length === 0 ? [] : ['- register the event handler with apply']),
       '- reload the routers, and run workers beside the adaptor',
-      ...(changed.length === 0 ? [] : [undoLine(dir, { changed })]),
+      ...undo,
     ],
     json: { ok: true, college, path, eventHandlers: handlers, changed },
   };

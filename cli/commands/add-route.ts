@@ -13,7 +13,7 @@ import { addToGatewayConfig, type RouteToAdd } from '../edit/gateway-config.ts';
 import { pathsOverlap } from '../edit/paths-overlap.ts';
 import { setProperties } from '../edit/property-file.ts';
 import { routeDefinitions } from '../edit/route-definitions.ts';
-import { undoLine } from '../edit/undo.ts';
+import { areCommitted, undoLine } from '../edit/undo.ts';
 import { writeFilesVerified } from '../edit/write-files.ts';
 import { addDirOption, folderOf } from '../gateway/gateway-folder.ts';
 import { type AddRouteOptions, readRoute } from '../input/route.ts';
@@ -72,8 +72,10 @@ async function runAddRoute(options: AddRouteOptions, { args, host }: CommandCont
   const created = createdTexts(route, folder);
   const changed = changedTexts({ route, folder, dir, properties: { [key]: url } });
   const absolute = [...created, ...changed].map(([file, text]) => [resolve(dir, file), text] as const);
+  const written = { created: [...created.keys()], changed: [...changed.keys()] };
+  const undoable = { ...written, wereCommitted: areCommitted(dir, written.changed) };
   await writeFilesVerified(new Map(absolute), () => soundFolder(dir, host.env, 'nothing was added'));
-  return describe(route, { dir, url, key, created: [...created.keys()], changed: [...changed.keys()] });
+  return describe(route, { url, key, ...written, undo: undoLine(dir, undoable) });
 }
 
 /** Returns a line for each name, path or key of the route that the gateway already has. */
@@ -138,17 +140,18 @@ function changedTexts({ route, folder: { loaded, gateway }, dir, properties }: C
 }
 
 interface Written {
-  readonly dir: string;
   readonly url: string;
   /** The property that holds the URL. */
   readonly key: string;
   readonly created: readonly string[];
   readonly changed: readonly string[];
+  /** How to undo it. */
+  readonly undo: string;
 }
 
 function describe(
   { name, paths, methods, strip, writeScope }: RouteToAdd,
-  { dir, url, key, created, changed }: Written,
+  { url, key, created, changed, undo }: Written,
 ): Outcome {
   const base = url.replace(/\/+$/, '');
   const targets = paths.map((path) => [methods.join(', '), path, '→', `${base}${path.slice(strip.length)}`]);
@@ -163,7 +166,7 @@ function describe(
       ...(isOpen ? ['every client with a token may write there; use --write-scope to require a scope'] : []),
       '',
       `npm start serves it. In a deployment: register it with apply, and set ${key} for the workers.`,
-      undoLine(dir, { changed, created }),
+      undo,
     ],
     json: { ok: true, route: name, paths, methods, strip, key, url, created, changed },
   };

@@ -1,17 +1,29 @@
 // How to undo what a command has written.
 
-import { existsSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { join, relative, resolve } from 'node:path';
+
+/** Files that a command has written, as paths below the folder of the gateway. */
+interface Written {
+  readonly changed: readonly string[];
+  readonly created?: readonly string[];
+  /** What {@link areCommitted} said of the changed files before they were written. */
+  readonly wereCommitted: boolean;
+}
 
 /**
- * Returns a shell command for a gateway under git, otherwise a line that says what to remove.
- * @param dir the folder of the gateway; `changed` and `created` are paths below it
+ * Returns true when git has these files as they are. Otherwise `git checkout` would also undo earlier changes, or fail.
+ * @param files paths below `dir`
  */
-export function undoLine(
-  dir: string,
-  { changed, created = [] }: { changed: readonly string[]; created?: readonly string[] },
-): string {
-  if (!isUnderGit(resolve(dir))) {
+export function areCommitted(dir: string, files: readonly string[]): boolean {
+  const options = ['status', '--porcelain', '--ignored', '--untracked-files=all'];
+  const { status, stdout } = spawnSync('git', ['-C', dir, ...options, '--', ...files], { encoding: 'utf8' });
+  return status === 0 && stdout === '';
+}
+
+/** Returns a shell command that undoes a change of committed files, otherwise a line that says what to remove. */
+export function undoLine(dir: string, { changed, created = [], wereCommitted }: Written): string {
+  if (!wereCommitted) {
     const rest = created.length === 0 ? '' : `, and delete ${created.join(', ')}`;
     return `Undo: remove what was added to ${changed.join(', ')}${rest}`;
   }
@@ -19,10 +31,6 @@ export function undoLine(
   const git = folder === '' ? 'git' : `git -C ${quote(folder)}`;
   const remove = created.map((file) => quote(relative('.', join(resolve(dir), file))));
   return `Undo: ${git} checkout ${changed.map(quote).join(' ')}${remove.length === 0 ? '' : ` && rm ${remove.join(' ')}`}`;
-}
-
-function isUnderGit(dir: string): boolean {
-  return existsSync(join(dir, '.git')) || (dir !== dirname(dir) && isUnderGit(dirname(dir)));
 }
 
 function quote(path: string): string {

@@ -1,10 +1,12 @@
 // Tests of `add-college` on a copy of the product: the files that it writes, and the input that it rejects.
 
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { type FakeEngine, startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
+import { requires } from '../run/requirements.ts';
 import { runCli } from './run-cli.ts';
 
 let copy: CopyOfProduct;
@@ -39,15 +41,18 @@ describe('add-college', () => {
     });
   });
 
-  it('prints how to undo the change in that folder, with or without git', async () => {
-    expect((await add('003', '--url', url)).stdout).toContain(
-      'Undo: remove what was added to config/default.properties',
-    );
-    copy.write('.git', '');
+  it('prints a command of git that undoes the change only when it undoes nothing else', requires('git'), async () => {
+    const byHand = 'Undo: remove what was added to config/default.properties';
+    expect((await add('003', '--url', url)).stdout).toContain(byHand);
+    const git = (...args: string[]) => execFileSync('git', ['-C', copy.dir, ...args], { stdio: 'pipe' });
+    git('init');
+    expect((await add('004', '--url', url)).stdout).toContain(byHand);
+    git('add', '.');
+    git('-c', 'user.name=test', '-c', 'user.email=test@example.org', 'commit', '--message', 'a gateway');
     const folder = relative('.', copy.dir);
-    expect((await add('004', '--url', url)).stdout).toContain(
-      `Undo: git -C ${folder} checkout config/default.properties`,
-    );
+    const undo = `git -C ${folder} checkout config/default.properties`;
+    expect((await add('005', '--url', url)).stdout).toContain(`Undo: ${undo}`);
+    expect((await add('006', '--url', url)).stdout).toContain(byHand);
   });
 
   it('changes nothing when the college already exists with the same values', async () => {
