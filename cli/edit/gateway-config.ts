@@ -78,8 +78,10 @@ function placeIn(text: string, map: YAMLMap, neighbours: ReadonlySet<string>): {
   const after = map.items.findLast((pair) => neighbours.has(nameOf(pair))) ?? map.items.at(-1);
   const keyStart = startOf(after?.key);
   const lineStart = text.lastIndexOf('\n', keyStart - 1) + 1;
-  const lineEnd = /\r?\n|$/.exec(text.slice(endOf(after)))?.index ?? 0;
-  return { offset: endOf(after) + lineEnd, indent: text.slice(lineStart, keyStart) };
+  // The range of a block scalar includes its line breaks.
+  const end = text.slice(0, endOf(after)).trimEnd().length;
+  const lineEnd = /\r?\n|$/.exec(text.slice(end))?.index ?? 0;
+  return { offset: end + lineEnd, indent: text.slice(lineStart, keyStart) };
 }
 
 function startOf(node: unknown): number {

@@ -17,12 +17,13 @@ function setProperty(text: string, key: string, value: string): string {
   // When a key is repeated, its last occurrence counts.
   const existing = properties.findLast((property) => property.key === key);
   const line = `${escape(key, /[\s=:\\#!]/g)}=${escape(value, /^\s|[\\\n\r]/g)}`;
-  const lines = text.split(/\r\n|\r|\n/);
+  // Each line with its own line break: a file may mix them.
+  const lines = text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
   const last = existing ?? closestTo(key, properties);
-  const end = last?.endingLineNumber ?? (lines.at(-1) === '' ? lines.length - 1 : lines.length);
+  const end = last?.endingLineNumber ?? lines.length;
   const start = existing === undefined ? end : existing.startingLineNumber - 1;
   lines.splice(start, end - start, line);
-  return lines.at(-1) === '' ? lines.join(eolCharacter) : `${lines.join(eolCharacter)}${eolCharacter}`;
+  return lines.map((one) => (/[\r\n]$/.test(one) ? one : `${one}${eolCharacter}`)).join('');
 }
 
 /** Returns the last property with the longest dotted prefix in common with the key; undefined without a common part. */

@@ -77,6 +77,22 @@ describe('addToGatewayConfig', () => {
     expect(Object.keys((parse(result) as Parsed).pipelines)).toEqual(['a', 'example']);
   });
 
+  it('block scalars at the end of the entry that the new one follows → it is added after them', () => {
+    for (const newline of ['\n', '\r\n']) {
+      const text = [
+        ...['apiEndpoints:', '  a:', '    paths: /a', '    summary: >', '      folded', '      text', 'pipelines:'],
+        ...['  a:', '    apiEndpoints: [a]', '    policies:', '      - note: |', '          literal', ''],
+      ].join(newline);
+      const result = added(text);
+      expect(withoutAdded(result.replaceAll('\r', ''), text.replaceAll('\r', ''))).toBe(text.replaceAll('\r', ''));
+      expect(result.match(/(?<!\r)\n/) === null).toBe(newline === '\r\n');
+      const { apiEndpoints, pipelines } = parse(result) as Parsed;
+      expect(Object.keys(apiEndpoints)).toEqual(['a', 'example']);
+      expect(Object.keys(pipelines)).toEqual(['a', 'example']);
+      expect(result).not.toContain(`${newline}${newline}${newline}`);
+    }
+  });
+
   it('a map on one line: refused', () => {
     expect(() => added('apiEndpoints: {}\npipelines: {}\n')).toThrow(
       /apiEndpoints must be a map with one key on each line/,

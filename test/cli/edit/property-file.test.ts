@@ -21,6 +21,8 @@ it('keeps the line endings of the file', () => {
   expect(setProperties('a.b=1\r\n\r\n# end\r\n', { 'a.c': '2', d: '3' })).toBe(
     'a.b=1\r\na.c=2\r\n\r\n# end\r\nd=3\r\n',
   );
+  const mixed = 'a.b=1\r\nb=2\nc=3\rd=4';
+  expect(setProperties(mixed, { 'a.c': '2' })).toMatch(/^a\.b=1\r\na\.c=2\r?\nb=2\nc=3\rd=4\r?\n$/);
 });
 
 it('reads back every value, and all others unchanged', () => {
