@@ -66,6 +66,13 @@ describe('a body', () => {
     expect(() => decodeBody({ body, bodyEncoding: 'gzip+base64' })).toThrow(TypeError);
   });
 
+  it.each([[[{ a: 1 }, { a: 2 }]], [{ length: 3 }], [7], [true]])(
+    'a body that is not a text, %j, is refused',
+    (body) => {
+      expect(() => decodeBody({ body: body as never })).toThrow(new TypeError('the body is not a text'));
+    },
+  );
+
   it.each([
     ['YQ==', 'a'],
     ['YQ', 'a'],
