@@ -38,6 +38,8 @@ function checkTasks(file: DefinitionFile<WorkflowDefinition>): string[] {
     }
     seen.add(task.taskReferenceName);
     for (const message of checkSwitch(task)) report(path, message);
+    if (task.retryCount !== undefined)
+      report([...path, 'retryCount'], 'belongs to the task definition, whose retryCount it would replace');
     if (task.type === 'EVENT' && task.sink !== undefined && !isEngineSink(task.sink)) {
       report([...path, 'sink'], `only the engine's own queues carry events: the sink must begin with "conductor"`);
     }

@@ -20,10 +20,18 @@ export function unreceivedReason({ pollCount = 1 }: Pick<Task, 'pollCount'>): st
   return `${unreceived}${pollCount}`;
 }
 
-/** Returns how often the engine may retry a polled task; undefined when the engine has no definition of its type. */
+/**
+ * Returns how often the engine may retry a polled task; undefined when the engine has no definition of its type. A
+ * `retryCount` in the workflow replaces that of the task definition (DeciderService.retry).
+ */
 export function retryCountOf({ workflowTask }: Task): number | undefined {
-  const { taskDefinition } = (workflowTask ?? {}) as { taskDefinition?: { retryCount?: number } };
-  return taskDefinition?.retryCount;
+  const { taskDefinition, retryCount } = (workflowTask ?? {}) as WorkflowTask;
+  return taskDefinition === undefined ? undefined : (retryCount ?? taskDefinition.retryCount);
+}
+
+interface WorkflowTask {
+  readonly retryCount?: number | null;
+  readonly taskDefinition?: { readonly retryCount?: number };
 }
 
 /**

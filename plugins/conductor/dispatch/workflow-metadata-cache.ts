@@ -12,6 +12,8 @@ export interface TaskDef {
   responseTimeoutSeconds: number;
   /** Values that the engine adds to the input of the task. */
   inputTemplate?: Record<string, unknown>;
+  /** Time in seconds within which a worker must poll the task; 0: no limit. */
+  pollTimeoutSeconds?: number;
 }
 
 interface EventHandler {

@@ -6,6 +6,10 @@ export interface WorkflowTask {
   taskReferenceName: string;
   type: string;
   optional?: boolean;
+  /** Delay before the task is queued, in seconds. */
+  startDelay?: number;
+  /** Number of retries; replaces that of the task definition. */
+  retryCount?: number;
   inputParameters?: Record<string, unknown>;
   sink?: string;
   evaluatorType?: string;
@@ -42,6 +46,8 @@ export interface FirstTask {
   readonly referenceName: string;
   /** True when no other task of the definition has its type. */
   readonly isOnlyOfType: boolean;
+  /** True when the definition makes the engine delay or retry it. */
+  readonly isDelayedOrRetried: boolean;
   /** Computes its input from the workflow's input; undefined when only the engine can do that. */
   readonly inputOf: ((workflowInput: Values) => Values) | undefined;
   /** Present when the execution completes with this task, in the same step of the engine. */
@@ -77,7 +83,13 @@ function firstTask(
   rest: readonly WorkflowTask[],
   { name: workflow, outputParameters = {}, inputTemplate = {} }: WorkflowDefinition,
 ): Omit<FirstTask, 'isOnlyOfType'> {
-  const { name: taskType, taskReferenceName: referenceName, inputParameters = {} } = task;
+  const {
+    name: taskType,
+    taskReferenceName: referenceName,
+    inputParameters = {},
+    startDelay = 0,
+    retryCount = 0,
+  } = task;
   const input = isEmpty(inputTemplate) ? references(inputParameters, 'workflow.input') : undefined;
   // Without output parameters, the engine takes the output of the task that ended last.
   const output = isEmpty(outputParameters) ? undefined : references(outputParameters, `${referenceName}.output`);
@@ -86,6 +98,7 @@ function firstTask(
   return {
     taskType,
     referenceName,
+    isDelayedOrRetried: startDelay > 0 || retryCount > 0,
     inputOf: input && ((workflowInput) => read(input, workflowInput)),
     last: isLast
       ? {

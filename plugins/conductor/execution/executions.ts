@@ -158,12 +158,16 @@ async function planDispatch(
   const knownBy = Math.min(deadlineAt, performance.now() + maxMetadataMs);
   const workflow = await before(knownBy, metadata.metadataOf(request.name, request.version));
   const first = workflow?.first;
-  if (workflow === undefined || first?.inputOf === undefined || !first.isOnlyOfType) return undefined;
+  if (workflow === undefined || first?.inputOf === undefined) return undefined;
+  if (!first.isOnlyOfType || first.isDelayedOrRetried) return undefined;
   const queue = queueOf(first.taskType, request.taskToDomain);
   if (!directDispatch.isPossible(queue)) return undefined;
   const taskDef = await before(knownBy, metadata.taskDef(first.taskType));
-  // A retry has another task id under the same reference name, and only the engine can apply a template.
-  if (taskDef?.retryCount !== 0 || Object.keys(taskDef.inputTemplate ?? {}).length > 0) return undefined;
+  // A retry has another task id under the same reference name, and only the engine can apply a template. It would time
+  // out a task that it does not see polled.
+  const { retryCount, inputTemplate = {}, pollTimeoutSeconds = 0 } = taskDef ?? {};
+  if (taskDef === undefined || retryCount !== 0 || pollTimeoutSeconds > 0) return undefined;
+  if (Object.keys(inputTemplate).length > 0) return undefined;
   const { domain } = queue;
   const options = { request, first, domain, responseTimeoutSeconds: taskDef.responseTimeoutSeconds };
   const input = first.inputOf(request.input);

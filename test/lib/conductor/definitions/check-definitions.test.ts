@@ -368,6 +368,11 @@ describe('the budget of timeouts', () => {
       /retryCount: must be 0: route adaptor writes, and a write whose outcome is unknown is never repeated$/,
     ],
     [
+      'a task for which its workflow replaces the number of retries',
+      ({ set }) => set('workflows/college-adaptorWF.v2.json', ['tasks', 0, 'retryCount'], 2),
+      /^workflows\/college-adaptorWF\.v2\.json:\d+:\d+: tasks\[0\]\.retryCount: belongs to the task definition, whose retryCount it would replace$/,
+    ],
+    [
       'a routed task whose timeout only raises an alert',
       task('movies_intake', 'timeoutPolicy', 'ALERT_ONLY'),
       /timeoutPolicy: must be TIME_OUT_WF: clients of route movies wait for a response$/,

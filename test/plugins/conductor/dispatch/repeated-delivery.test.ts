@@ -45,6 +45,11 @@ it.each([
   ['a task without a request', {}, true],
   ['a task that the engine may retry', { workflowTask: { taskDefinition: { retryCount: 3 } } }, false],
   ['a task that it may not retry', { workflowTask: { taskDefinition: { retryCount: 0 } } }, true],
+  [
+    'a task whose workflow allows a retry',
+    { workflowTask: { retryCount: 1, taskDefinition: { retryCount: 0 } } },
+    false,
+  ],
 ])('must be carried out once only: %s, %o → %s', (_case, fields, expected) => {
   expect(runsOnce(fields as unknown as Task)).toBe(expected);
 });

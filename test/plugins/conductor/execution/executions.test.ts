@@ -2,7 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';
+import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { noRecorder } from '#lib/records/recorder.ts';
+import { workflowMetadataOf } from '../../../../plugins/conductor/dispatch/workflow-metadata.ts';
 import {
   awaitEnd,
   type ExecutionDependencies,
@@ -28,6 +30,37 @@ describe('startExecution', () => {
     expect(told).toEqual([[]]);
     started.forget();
     expect(dependencies.awaited.size).toBe(0);
+  });
+});
+
+describe('direct dispatch of the first task', () => {
+  const work = { name: 'work', taskReferenceName: 'work_ref', type: 'SIMPLE', inputParameters: {} };
+  const taskDef = { retryCount: 0, responseTimeoutSeconds: 22 };
+
+  it.each([
+    ['a plain task', {}, {}, ['work:direct-dispatch']],
+    ['a task that the engine delays', { startDelay: 2 }, {}, []],
+    ['a task that its workflow retries', { retryCount: 1 }, {}, []],
+    ['a task that its definition retries', {}, { retryCount: 1 }, []],
+    ['a task that must be polled in time', {}, { pollTimeoutSeconds: 5 }, []],
+  ])('%s', async (_title, ofTask, ofDefinition, directly) => {
+    const started: StartWorkflowRequest[] = [];
+    const dependencies = {
+      engine: { startWorkflow: async (request: StartWorkflowRequest) => started.push(request) && 'e-1' },
+      metadata: {
+        metadataOf: async () => workflowMetadataOf({ name: 'testWF', tasks: [{ ...work, ...ofTask }] }),
+        taskDef: async () => ({ ...taskDef, ...ofDefinition }),
+      },
+      directDispatch: { isPossible: () => true, dispatch: () => () => undefined },
+      wakeUps: { tasksAppeared: () => undefined },
+      completions: new TransientMap(),
+      awaited: new Set(),
+      recorder: noRecorder,
+      dispatchesDirectly: true,
+    } as unknown as ExecutionDependencies;
+    const options = { readOnly: true, respondsAsync: false, isKeyed: false, deadlineAt: performance.now() + 60_000 };
+    await startExecution({ name: 'testWF', version: 1, input: {} }, options, dependencies);
+    expect(Object.entries(started[0]?.taskToDomain ?? {}).map((one) => one.join(':'))).toEqual(directly);
   });
 });
 
