@@ -75,13 +75,13 @@ function titleOf({ workflow, college }: RoundStep): string {
 
 function summaryOf(steps: readonly RoundStep[], startedAt: number): string {
   const missing = steps.filter(({ execution }) => execution === undefined).length;
-  const open = steps.filter(
-    ({ execution }) => execution !== undefined && meaningOf(execution.status) === 'open',
-  ).length;
-  const failed = steps.filter(({ execution }) => meaningOf(execution?.status) === 'bad').length;
+  const count = (meaning: Meaning) =>
+    steps.filter(({ execution }) => execution !== undefined && meaningOf(execution.status) === meaning).length;
+  const [failed, open, paused] = [count('bad'), count('open'), count('late')];
   const parts = [
     ...(failed > 0 ? [`${failed} unsuccessful`] : []),
     ...(open > 0 ? [`${open} running`] : []),
+    ...(paused > 0 ? [`${paused} paused`] : []),
     ...(missing > 0 ? [`${missing} not started`] : []),
   ];
   if (parts.length > 0) return parts.join(', ');

@@ -57,7 +57,7 @@ const navigation: readonly (readonly [address: string, name: string])[] = [
   ['/', 'Overview'],
   ['/executions', 'Executions'],
   ['/executions?state=running', 'Running'],
-  ['/executions?state=unsuccessful', 'Failed'],
+  ['/executions?state=unsuccessful', 'Unsuccessful'],
 ];
 
 /** Interval at which a page reloads without scripts, in seconds. */

@@ -114,7 +114,7 @@ function routesTable(routes: readonly RouteActivity[], { kindOf, executionRoutes
 
 function executionsOf(route: string): Html {
   return html`<a href="${listAddress({ route })}">executions</a>
-    <a href="${listAddress({ route, state: 'unsuccessful' })}">failed</a>`;
+    <a href="${listAddress({ route, state: 'unsuccessful' })}">unsuccessful</a>`;
 }
 
 /** Sort key of a route: clients' routes, then requests without a route, then tokens, then workers. */

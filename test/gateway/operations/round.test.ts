@@ -6,6 +6,7 @@ import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions
 import type { ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
 import { definitionsFor } from '../../lib/conductor/definitions/copy-of-product.ts';
 import { readRound, type RoundStep } from '../../../gateway/operations/executions/round.ts';
+import { roundView } from '../../../gateway/operations/executions/round-view.ts';
 
 const handlers = definitionsFor().eventHandlers.map(({ definition }) => definition);
 
@@ -92,5 +93,17 @@ describe('readRound', () => {
     const forged = execution('forged-001', 'moviesWF', { correlationId: 'r-1', input: { executionId: 'patch-0001' } });
     const { first } = await readRound(readerOf(forged, patch), forged, handlers);
     expect(outline(first)).toEqual([['moviesWF - COMPLETED']]);
+  });
+});
+
+describe('roundView', () => {
+  it.each([
+    ['COMPLETED' as const, 'all 3 completed within'],
+    ['RUNNING' as const, '1 running'],
+    ['PAUSED' as const, '1 paused'],
+    ['TIMED_OUT' as const, '1 unsuccessful'],
+  ])('says for a share that is %s: %s', async (status, summary) => {
+    const round = await readRound(readerOf(patch, notification, { ...share, status }), patch, handlers);
+    expect(roundView(round, patch.workflowId)?.text).toMatch(new RegExp(`<small>${summary}`));
   });
 });
