@@ -40,7 +40,7 @@ const conductor = {
     format: 'engine-database-url',
     secret: true,
     description:
-      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://user:password@host:port/database`; read by `prune`, `events` and the prune job; event records and index rows without an execution are not pruned when absent",
+      "the engine's database, for data that its API does not provide: `sqlite:<file>` or `postgresql://user:password@host:port/database`; read by `prune`, `events` and the prune job; when absent, event records and index rows without an execution are not pruned",
   }),
   'conductor.directDispatch': withDefault(
     Type.Boolean({
@@ -106,7 +106,7 @@ const workers = {
   'workers.clientId': text('OAuth client of the workers'),
   'workers.clientSecret': secret('secret of `workers.clientId`'),
   'workers.domain': taskDomain(
-    'Conductor task domain of workers co-located with an adaptor (its MIS code); default pool when absent',
+    'Conductor task domain whose tasks the workers poll; for workers co-located with an adaptor, the MIS code of its college; default pool when absent',
   ),
   'workers.taskTypes': list('task types that this process runs; all of its pool when empty', []),
   'workers.concurrency': count('concurrent tasks of one type', 8),

@@ -11,6 +11,6 @@ export function problemOfTaskDomain(domain: string): string | null {
   if (!/^[\w.-]{1,64}$/.test(domain)) return 'must be 1 to 64 characters: letters, digits, and . _ -';
   if (domain.toUpperCase() === 'NO_DOMAIN') return 'must not be NO_DOMAIN: the engine treats that as the default pool';
   if (domain === directDispatchDomain || domain.startsWith(`${directDispatchDomain}.`))
-    return `must not be ${directDispatchDomain}, alone or before a dot: no worker polls the queues of these domains`;
+    return `must not be ${directDispatchDomain} or begin with ${directDispatchDomain}. (reserved for direct dispatch)`;
   return null;
 }

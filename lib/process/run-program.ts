@@ -75,7 +75,7 @@ function stopOnSignals(log: Logger, running: RunningProgram): void {
   let stopping = false;
   const stop = (reason: string) => {
     if (stopping) {
-      log.warn({ reason }, 'second signal: exiting immediately');
+      log.warn({ reason }, 'second request to stop: exiting immediately');
       process.exit(1);
     }
     stopping = true;

@@ -49,7 +49,7 @@ export type IdempotentOutcome<T> =
 export function createKeyMetrics(metrics: Registry): Counter<'outcome'> {
   return new Counter({
     name: 'router_idempotent_requests_total',
-    help: 'Requests with an Idempotency-Key: started, replayed, in_use (409), reused (422), unavailable (503), or not_started',
+    help: 'Requests with an Idempotency-Key: started, replayed, in_use (409), reused (422), unavailable (503), or not_started (the start was rejected or failed)',
     labelNames: ['outcome'],
     registers: [metrics],
   });
