@@ -85,7 +85,8 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
   const metadata = new MetadataApi(call);
   const readQueueSizes = () => metadata.readQueueSizes();
   const reconciler = startReconciler({
-    rounds: createReconcileRounds({ config, definitions, api, readQueueSizes }),
+    createRounds: () => createReconcileRounds({ config, definitions, api, readQueueSizes }),
+    lookBackMs: config['reconciler.lookBackSeconds'] * 1_000,
     lock: redis === undefined ? noLock : new RedisLock(redis, intervalMs * 3),
     intervalMs,
     metrics,

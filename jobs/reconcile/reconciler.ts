@@ -11,7 +11,9 @@ import type { ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
 
 /** Dependencies and interval of the loop. */
 export interface ReconcilerOptions {
-  readonly rounds: Pick<ReconcileRounds, 'run'>;
+  /** Creates rounds without earlier state: the first one scans back to `lookBackMs` before its creation. */
+  readonly createRounds: () => Pick<ReconcileRounds, 'run'>;
+  readonly lookBackMs: number;
   readonly lock: LeaderLock;
   /** Time between the starts of two rounds, in milliseconds. */
   readonly intervalMs: number;
@@ -30,15 +32,21 @@ const backlogPauseMs = 1_000;
 
 /** Starts the loop; the first round starts at once. */
 export function startReconciler(options: ReconcilerOptions): Reconciler {
-  const { rounds, lock, intervalMs, log } = options;
+  const { createRounds, lookBackMs, lock, intervalMs, log } = options;
   const metrics = createMetrics(options.metrics);
   const roundLog = new RoundLog(log);
+  let rounds: ReturnType<typeof createRounds> | undefined;
+  let lastRoundAt = Number.NEGATIVE_INFINITY;
   const runRound = async (signal: AbortSignal): Promise<number | undefined> => {
     if (!(await lock.hold())) {
+      // The prune job may by now have deleted what another router has started: it would seem to be missing.
+      if (Date.now() - lastRoundAt > lookBackMs) rounds = undefined;
       metrics.countRound('not_leader');
       metrics.setUnreconciled(new Map());
       return undefined;
     }
+    rounds ??= createRounds();
+    lastRoundAt = Date.now();
     roundLog.begin();
     const report = await rounds.run({
       onFinding(finding) {

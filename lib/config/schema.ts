@@ -97,7 +97,7 @@ const reconciler = {
   'reconciler.intervalMs': millisecondsOrOff('interval between starts of reconcile rounds; 0 = off', 30_000),
   'reconciler.afterMs': milliseconds('how long the reconciler waits for the engine to notify MDM', 60_000),
   'reconciler.lookBackSeconds': seconds(
-    'how far back a router searches for missing notifications when it starts',
+    'how far back a router searches for missing notifications when it begins to reconcile',
     86_400,
   ),
 };
