@@ -129,7 +129,7 @@ export class RecordedIndex implements ExecutionIndex {
       const count = chunkSize + seen.size;
       const { records, entries } = await this.#records.range(set, { ...range, isNewestFirst, count });
       const matching = records.filter((record) => !seen.has(record.executionId) && mayMatch(record, query));
-      yield* set === 'open' ? await this.#stillOpen(matching) : matching;
+      yield* set === 'open' ? await this.#stillOpen(matching, query) : matching;
       const last = entries.at(-1);
       if (last === undefined || entries.length < count) return;
       const { time } = last;
@@ -138,10 +138,14 @@ export class RecordedIndex implements ExecutionIndex {
     }
   }
 
-  async #stillOpen(records: readonly RecordedExecution[]): Promise<RecordedExecution[]> {
+  /** Returns the records of executions that match by their state in the engine. */
+  async #stillOpen(records: readonly RecordedExecution[], query: ExecutionQuery): Promise<RecordedExecution[]> {
     const open = await mapInParallel(records, async (record) => {
       const status = await this.#engine.readState(record.executionId);
-      if (status !== null && !hasEnded({ status })) return record;
+      if (status !== null && !hasEnded({ status })) {
+        const current = { ...record, status };
+        return mayMatch(current, query) ? current : null;
+      }
       if (status === null) await this.#records.forget([record.executionId]);
       else await this.#records.putEnd(record.executionId, status);
       return null;

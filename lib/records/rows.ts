@@ -20,13 +20,17 @@ export function rangeOf(query: ExecutionQuery, set: RecordSet): Pick<RecordRange
     : { after: query.startedAfter, before: query.startedBefore };
 }
 
-/** Returns whether a record may match a query: checks all conditions except the end times and the correlation ids. */
+/**
+ * Returns whether a record may match a query: checks all conditions except the end times and the correlation ids. A
+ * record without a status matches each open status.
+ */
 export function mayMatch(
-  { workflow, status = 'RUNNING', startedAt }: RecordedExecution,
+  { workflow, status, startedAt }: RecordedExecution,
   { workflowType, statuses, startedAfter = 0, startedBefore = Number.POSITIVE_INFINITY }: ExecutionQuery,
 ): boolean {
   if (startedAt <= startedAfter || startedAt >= startedBefore) return false;
-  if (statuses !== undefined && !statuses.includes(status)) return false;
+  const possible = status === undefined ? openStatuses : [status];
+  if (statuses !== undefined && !possible.some((each) => statuses.includes(each))) return false;
   if (workflowType === undefined) return true;
   return workflowType.endsWith('*') ? workflow.startsWith(workflowType.slice(0, -1)) : workflow === workflowType;
 }

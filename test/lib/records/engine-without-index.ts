@@ -48,6 +48,10 @@ export function engineWithoutIndex() {
       const execution = executions.get(executionId) as WholeExecution;
       executions.set(executionId, { ...execution, status, output, endTime: Date.now() });
     },
+    pause(executionId: string) {
+      const execution = executions.get(executionId) as WholeExecution;
+      executions.set(executionId, { ...execution, status: 'PAUSED' });
+    },
     retry(executionId: string) {
       const execution = executions.get(executionId) as WholeExecution;
       executions.set(executionId, { ...execution, status: 'RUNNING', endTime: 0 });

@@ -140,6 +140,18 @@ describe('records of executions', requires('redis'), () => {
     expect(executions).toMatchObject([{ workflowId: ended, output: '{"interestedSystems":[]}' }]);
   });
 
+  it('tells paused executions from running ones by the state in the engine', async () => {
+    const running = await start(request('PATCH', 'a'));
+    const paused = await start(request('PATCH', 'b'));
+    engine.pause(paused);
+    expect(await idsOf({ statuses: ['PAUSED'] })).toEqual([paused]);
+    expect(await idsOf({ statuses: ['RUNNING'] })).toEqual([running]);
+    expect(await api.count({ statuses: ['PAUSED'] })).toBe(1);
+    expect(await idsOf({ statuses: ['PAUSED', 'COMPLETED'] })).toContain(paused);
+    const { executions } = await api.search({ statuses: open }, { offset: 0, size: 50 });
+    expect(executions.map(({ status }) => status)).toEqual(['RUNNING', 'PAUSED']);
+  });
+
   it('lists ended executions by the time at which their end was recorded', async () => {
     const [first, second] = [await start(request('GET', 'a')), await start(request('GET', 'b'))];
     engine.end(second, 'FAILED');
