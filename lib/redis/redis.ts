@@ -23,8 +23,10 @@ const attemptTicks = 20;
 const idleTicks = 20;
 /** Limit of pending commands; further commands are rejected at once. */
 const maxPending = 10_000;
-/** Limit of commands that are postponed until the end of an outage. */
+/** Limit of postponed commands. */
 const maxPostponed = 10_000;
+/** Postponed commands that are sent in one tick, few enough for Redis to execute them before their deadline. */
+const maxPostponedPerTick = 500;
 
 /**
  * Error replies that concern one command, whatever the state of Redis: the user may not run it, or the value has another type.
@@ -96,10 +98,10 @@ export class Redis {
     this.#timer = setInterval(() => this.#tick(), tickMs).unref();
   }
 
-  /** Closes the connection once pending commands are settled, no later than their deadline. */
+  /** Closes the connection once pending and postponed commands are settled, or when Redis does not respond. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    while (this.#client !== undefined && this.#settled < this.#sent) await pause(tickMs);
+    while (this.#client !== undefined && this.#settled < this.#sent + this.#postponed.length) await pause(tickMs);
     clearInterval(this.#timer);
     const clients = [this.#client, this.#candidate];
     this.#client = this.#candidate = undefined;
@@ -133,18 +135,28 @@ export class Redis {
   }
 
   /**
-   * Runs a command whose reply is not needed, such as releasing a lock, now or at the end of the outage. At most the
-   * latest 10,000 commands are postponed, so whatever they release must also expire by itself.
+   * Runs a command whose reply is not needed, such as releasing a lock, now or, when too many commands are pending or
+   * during an outage, later. At most the latest 10,000 commands are postponed, so whatever they release must also expire
+   * by itself.
    * @returns a promise that resolves when the command has run or is postponed; never rejects
    */
   async runEventually(command: RedisCommand<unknown>): Promise<void> {
+    // Commands run in order: the end of an execution is recorded after its start.
+    if (this.#postponed.length > 0) this.#postpone(command);
+    else await this.#runOrPostpone(command);
+  }
+
+  async #runOrPostpone(command: RedisCommand<unknown>): Promise<void> {
     try {
       await this.run(command);
     } catch (error) {
-      if (!(error instanceof RedisUnavailable) || isRejectedAgain(error.cause)) return;
-      this.#postponed.push(command);
-      if (this.#postponed.length > maxPostponed) this.#postponed.shift();
+      if (error instanceof RedisUnavailable && !isRejectedAgain(error.cause)) this.#postpone(command);
     }
+  }
+
+  #postpone(command: RedisCommand<unknown>): void {
+    this.#postponed.push(command);
+    if (this.#postponed.length > maxPostponed) this.#postponed.shift();
   }
 
   /**
@@ -182,6 +194,9 @@ export class Redis {
     this.#sentAt.push(this.#sent);
     const due = this.#sentAt.length > commandTicks ? (this.#sentAt.shift() ?? 0) : 0;
     if (this.#settled < due) return this.#fail(client, new Error(`no reply within ${commandTicks * tickMs} ms`));
+    const free = maxPending - (this.#sent - this.#settled);
+    for (const command of this.#postponed.splice(0, Math.min(free, maxPostponedPerTick)))
+      void this.#runOrPostpone(command);
     if (this.#now % idleTicks !== 0) return;
     if (this.#sent === this.#sentAtLastCheck) void this.run((idle) => idle.ping()).catch(() => undefined);
     this.#sentAtLastCheck = this.#sent;
@@ -216,7 +231,6 @@ export class Redis {
     if (this.#isOutage) this.#log.info('Redis responds again');
     this.#isOutage = false;
     this.#endFirstAttempt();
-    for (const command of this.#postponed.splice(0)) void this.runEventually(command);
   }
 
   #fail(client: RedisClient, error: unknown): void {

@@ -178,6 +178,30 @@ describe('the connection to Redis', requires('redis'), () => {
     await pollUntil('the postponed command', async () => (await server.command('GET', key)) === 'late');
   });
 
+  it('runs a command that was rejected because 10,000 were pending, before later ones and without an outage', async () => {
+    const key = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const pending = Array.from({ length: 10_000 }, () => redis.run(() => promise));
+    await redis.runEventually((client) => client.rPush(key, 'first'));
+    resolve();
+    await Promise.all(pending);
+    await redis.runEventually((client) => client.rPush(key, 'second'));
+    await pollUntil('both commands', async () => (await server.command('LLEN', key)) === 2);
+    expect(await server.command('LRANGE', key, '0', '-1')).toEqual(['first', 'second']);
+    expect(lines).toEqual([]);
+  });
+
+  it('runs postponed commands before it stops', async () => {
+    const key = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const pending = Array.from({ length: 10_000 }, () => redis.run(() => promise));
+    await redis.runEventually((client) => client.set(key, 'late'));
+    resolve();
+    await Promise.all(pending);
+    await redis.stop();
+    expect(await server.command('GET', key)).toBe('late');
+  });
+
   it('receives messages of a channel again after an outage, until it is unsubscribed', async () => {
     const channel = randomUUID();
     const heard: string[] = [];
