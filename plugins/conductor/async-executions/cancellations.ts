@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
-import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { isUntouched } from '#lib/conductor/executions/superseded.ts';
 import { Problem } from '#lib/problem/problem.ts';
@@ -103,8 +103,20 @@ export class Cancellations {
       throw error;
     });
     wakeUps.executionChanged(workflowId);
-    return expectCancelled(await read(), linksOf);
+    const ended = expectCancelled(await read(), linksOf);
+    // The router that had paused the execution before may have resumed it since the check of its tasks. Otherwise a task
+    // that was polled in the meantime is withheld.
+    if (before.status === 'PAUSED' && ended.tasks.some(isPolled))
+      throw executionUnderWay(
+        linksOf(workflowId),
+        'A worker received the task during the cancellation; it is unknown whether the back end processes the request.',
+      );
+    return ended;
   }
+}
+
+function isPolled({ pollCount = 0, startTime = 0 }: ExecutedTask): boolean {
+  return pollCount > 0 || startTime > 0;
 }
 
 function mayHaveEffect(error: unknown): boolean {
@@ -121,9 +133,9 @@ function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExec
   });
 }
 
-function executionUnderWay(links: ExecutionLinks): Problem {
-  return new Problem('execution-under-way', {
-    detail: 'The execution continues; its response will be at the link `response`.',
-    extensions: { links },
-  });
+function executionUnderWay(
+  links: ExecutionLinks,
+  detail = 'The execution continues; its response will be at the link `response`.',
+): Problem {
+  return new Problem('execution-under-way', { detail, extensions: { links } });
 }

@@ -251,6 +251,19 @@ describe('cancellation', () => {
     expect([calls, reads()]).toEqual([['pause'], 0]);
   });
 
+  it('does not call an execution cancelled that another router, which had paused it, resumed meanwhile', async () => {
+    const paused = execution('PAUSED');
+    const { calls, cancel } = setUp([paused, paused, { ...gone, tasks: execution('TERMINATED', { polls: 1 }).tasks }]);
+    await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
+    expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'changed e-1']);
+  });
+
+  it('returns an execution whose task a router polled and withheld during the cancellation', async () => {
+    const withheld = { ...gone, tasks: execution('TERMINATED', { polls: 1 }).tasks };
+    const { cancel } = setUp([running, execution('PAUSED'), withheld]);
+    expect(await cancel()).toBe(withheld);
+  });
+
   it('fails when the execution still runs after the termination', async () => {
     const { cancel } = setUp([running, running, null]);
     await expect(cancel()).rejects.toThrow('the engine did not cancel the execution');
