@@ -167,12 +167,18 @@ export class ConcurrencyLimiter {
    * does not.
    */
   #haveLimitsChanged(): boolean {
-    return permitStages.some((stage, index) => this.#options.limits[stage]() !== this.#limitsAtLastGrant[index]);
+    return this.#currentLimits().some((limit, index) => limit !== this.#limitsAtLastGrant[index]);
+  }
+
+  /** Limits of both stages, and the share of one back end. */
+  #currentLimits(): number[] {
+    const { limits, bulkheadSharePercent } = this.#options;
+    return [...permitStages.map((stage) => limits[stage]()), bulkheadSharePercent];
   }
 
   /** Grants permits to queued requests while capacity lasts. */
   #grantQueued(): void {
-    this.#limitsAtLastGrant = permitStages.map((stage) => this.#options.limits[stage]());
+    this.#limitsAtLastGrant = this.#currentLimits();
     while (this.#queue.length > 0) {
       if (permitStages.some((stage) => this.#all[stage].count >= this.#options.limits[stage]())) return;
       const next = this.#queue.next(

@@ -31,6 +31,9 @@ function createLimiter(given: Partial<typeof defaults> = {}) {
   const limiter = new ConcurrencyLimiter({
     ...options,
     limits: { waiting: () => options.waiting, inFlight: () => options.limit },
+    get bulkheadSharePercent() {
+      return options.bulkheadSharePercent;
+    },
   });
   const claim = (bulkhead: Bulkhead, requestClass: RequestClass = 'read', client = 'one'): PermitRequest => ({
     bulkhead: bulkhead,
@@ -217,6 +220,17 @@ describe('the queue', () => {
     options.limit = 2;
     expect(limiter.acquire(claim(bulkhead), never)).toBeInstanceOf(Promise);
     expect(await first).toMatchObject({ waiting: true });
+  });
+
+  it('serves queued requests when the share of a back end rises', async () => {
+    const bulkhead = createBulkhead();
+    const { limiter, options, claim, fill } = createLimiter({ limit: 4, bulkheadSharePercent: 50 });
+    fill(claim(bulkhead), 2);
+    const queued = limiter.acquire(claim(bulkhead), never);
+    options.bulkheadSharePercent = 100;
+    limiter.acquire(claim(createBulkhead()), never);
+    expect(limiter.queued).toBe(0);
+    expect(await queued).toMatchObject({ waiting: true });
   });
 });
 
