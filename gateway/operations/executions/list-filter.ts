@@ -116,6 +116,6 @@ function momentOf(text: string, now: number): number | undefined {
   if (age !== undefined) return age.ms === Number.POSITIVE_INFINITY ? undefined : now - age.ms;
   if (text === '') return undefined;
   if (!/^\d{4}-\d{2}-\d{2}/.test(text)) return Number.NaN;
-  const isLocal = /T/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
-  return Date.parse(isLocal ? `${text}Z` : text);
+  const hasNoZone = /[T ]/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
+  return Date.parse(hasNoZone ? `${text.replace(' ', 'T')}Z` : text);
 }

@@ -1,6 +1,6 @@
 // Tests of the filter of the list of executions: addresses, searches, and queries that must not reach the engine.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { readOnly } from '../../../gateway/operations/executions/engine-reader.ts';
 import { listAddress, parseListQuery, toSearch } from '../../../gateway/operations/executions/list-filter.ts';
@@ -39,6 +39,15 @@ describe('toSearch', () => {
       bounds: { limit: 25, maxScanned: 500, offset: 25, order: 'newest' },
     });
   });
+
+  it.each(['2026-11-22T08:00', '2026-11-22 08:00', '2026-11-22 08:00:00', '2026-11-22 08:00Z'])(
+    'reads the time %s as UTC',
+    (until) => {
+      vi.stubEnv('TZ', 'Asia/Kolkata');
+      onTestFinished(() => void vi.unstubAllEnvs());
+      expect(search(`until=${until}`)).toMatchObject({ filter: { until: Date.parse('2026-11-22T08:00Z') } });
+    },
+  );
 
   it.each([
     ["client=a'b", /^client: /],
