@@ -36,7 +36,7 @@ export function interventionCommand(
     ...words,
     exitCodes: {
       0: `all executions were ${pastTense[intervention]}`,
-      1: 'error: nothing was changed, or the engine became unreachable before all were done',
+      1: 'error: nothing was changed, or the engine stopped responding and the output lists what was done',
       2: 'some were refused and the others succeeded, or --dry-run found something to do',
     },
     addOptions: (command) => {
@@ -72,14 +72,31 @@ async function run(
     if (options.dryRun === true) return describeDryRun(lines, previews);
     context.show(lines);
     await context.confirm(`${intervention} ${countOf(possible.length, 'execution')}?`);
-    const reason = options.reason ?? '';
-    const results: InterventionResult[] = [];
-    for (const { executionId } of possible)
-      results.push(await carryOutIntervention(intervention, executionId, { api, reason }));
-    return describe(intervention, previews, results);
+    const carryOut = (id: string) => carryOutIntervention(intervention, id, { api, reason: options.reason ?? '' });
+    const possibleIds = possible.map(({ executionId }) => executionId);
+    return describe(intervention, previews, await carryOutAll(possibleIds, carryOut));
   } finally {
     await engine.close();
   }
+}
+
+/** Stops at the first call that fails: the results must show what has been done until then. */
+async function carryOutAll(
+  ids: readonly string[],
+  carryOut: (id: string) => Promise<InterventionResult>,
+): Promise<InterventionResult[]> {
+  const results: InterventionResult[] = [];
+  for (const [index, executionId] of ids.entries()) {
+    try {
+      results.push(await carryOut(executionId));
+    } catch (error) {
+      const notTried = ids
+        .slice(index + 1)
+        .map((id): InterventionResult => ({ executionId: id, outcome: 'not tried' }));
+      return [...results, { executionId, outcome: 'unknown', reason: (error as Error).message }, ...notTried];
+    }
+  }
+  return results;
 }
 
 function describePossibility(preview: InterventionPreview): string {
@@ -106,15 +123,17 @@ function describe(
       : [],
   );
   const all = [...results, ...early];
-  const refused = all.filter(({ outcome }) => outcome === 'refused').length;
+  const unknown = all.filter(({ outcome }) => outcome === 'unknown');
+  const isDone = all.every(({ outcome }) => outcome === 'done');
+  const problems = unknown.map(({ executionId, reason }) => `${executionId}: ${reason}`);
   const rows = all.map(({ executionId, outcome, reason = '' }) => [
     executionId,
-    outcome === 'done' ? paint('good', pastTense[intervention]) : paint('bad', 'refused'),
+    outcome === 'done' ? paint('good', pastTense[intervention]) : paint('bad', outcome),
     reason,
   ]);
   return {
-    exitCode: refused === 0 ? 0 : 2,
+    exitCode: unknown.length > 0 ? 1 : isDone ? 0 : 2,
     lines: alignColumns(rows),
-    json: { ok: refused === 0, executions: all },
+    json: { ok: isDone, ...(unknown.length > 0 ? { problems } : {}), executions: all },
   };
 }

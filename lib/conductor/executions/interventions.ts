@@ -22,8 +22,9 @@ export type InterventionPreview =
 /** The result of an intervention in one execution. */
 export interface InterventionResult {
   readonly executionId: string;
-  readonly outcome: 'done' | 'refused';
-  /** Reason for a refusal, or a warning. */
+  /** `unknown`: the engine did not respond. `not tried`: the engine failed before its turn. */
+  readonly outcome: 'done' | 'refused' | 'unknown' | 'not tried';
+  /** Reason for a refusal, the error of an unknown outcome, or a warning. */
   readonly reason?: string;
 }
 
@@ -89,16 +90,20 @@ export async function carryOutIntervention(
     return { executionId, outcome: 'refused', reason: error.message };
   }
   if (intervention !== 'cancel') return { executionId, outcome: 'done' };
-  // A worker may have received the task between the preview and the termination.
-  const after = await api.readWhole(executionId);
-  return after?.tasks.some(({ startTime = 0, pollCount = 0 }) => startTime > 0 && pollCount > 0) === true
-    ? {
-        executionId,
-        outcome: 'done',
-        reason:
-          'a worker received the task just before the cancellation; it is unknown whether the back end has processed the request',
-      }
-    : { executionId, outcome: 'done' };
+  const warning = await warningAfterCancel(executionId, api);
+  return warning === undefined ? { executionId, outcome: 'done' } : { executionId, outcome: 'done', reason: warning };
+}
+
+/** Returns a warning when a worker has, or may have, received the task between the preview and the termination. */
+async function warningAfterCancel(executionId: string, api: ExecutionApi): Promise<string | undefined> {
+  try {
+    const after = await api.readWhole(executionId);
+    return after?.tasks.some(({ startTime = 0, pollCount = 0 }) => startTime > 0 && pollCount > 0) === true
+      ? 'a worker received the task just before the cancellation; it is unknown whether the back end has processed the request'
+      : undefined;
+  } catch (error) {
+    return `it is unknown whether a worker received the task just before: ${(error as Error).message}`;
+  }
 }
 
 /** Returns true for a task that a worker has received, even if the task has since ended or been postponed. */

@@ -1,0 +1,75 @@
+// Tests of `executions retry` and `cancel` against an engine that fails midway: what was done is reported.
+
+import { createServer } from 'node:http';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { listenOnLoopback, type LoopbackServer } from '../../dev/loopback-server.ts';
+import { runCli } from './run-cli.ts';
+
+const [first, second, third] = ['a', 'b', 'c'].map((digit) => `${digit.repeat(8)}-0000-4000-8000-000000000000`) as [
+  string,
+  string,
+  string,
+];
+let engine: LoopbackServer;
+let changes: string[];
+/** Status of every execution. */
+let status: string;
+/** Request that the engine does not respond to; it closes the connection. */
+let breaksAt: string;
+
+beforeEach(async () => {
+  changes = [];
+  const server = createServer((request, response) => {
+    const [path = ''] = (request.url ?? '').split('?');
+    const call = `${request.method} ${path.slice('/api/workflow/'.length)}`;
+    if (request.method !== 'GET') changes.push(call);
+    if (call === breaksAt && (request.method !== 'GET' || changes.length > 0)) return void request.socket.destroy();
+    const execution = {
+      workflowId: path.split('/')[3],
+      status,
+      input: { inbound: { httpMethod: 'PATCH' } },
+      tasks: [],
+    };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(execution));
+  });
+  engine = await listenOnLoopback(server);
+});
+afterEach(() => engine.close());
+
+const executions = (...args: string[]) => runCli(['executions', ...args, '--yes', '--engine', engine.url]);
+
+it('retry, and the engine fails at the second of three → done, unknown and not tried, exit 1', async () => {
+  [status, breaksAt] = ['FAILED', `POST ${second}/retry`];
+  const { exitCode, stderr } = await executions('retry', first, second, third);
+  expect(exitCode).toBe(1);
+  expect(stderr.trimEnd().split('\n')).toEqual([
+    `${first}  retried`,
+    expect.stringMatching(`^${second}  unknown    ${engine.url} does not respond: `),
+    `${third}  not tried`,
+  ]);
+  expect(changes).toEqual([`POST ${first}/retry`, `POST ${second}/retry`]);
+});
+
+it('the same with --json → a document with the outcome of each execution and the problem', async () => {
+  [status, breaksAt] = ['FAILED', `POST ${second}/retry`];
+  const { exitCode, stderr, json } = await executions('retry', first, second, third, '--json');
+  expect([exitCode, stderr]).toEqual([1, '']);
+  expect(json()).toEqual({
+    ok: false,
+    problems: [expect.stringMatching(`^${second}: ${engine.url} does not respond: `)],
+    executions: [
+      { executionId: first, outcome: 'done' },
+      { executionId: second, outcome: 'unknown', reason: expect.stringContaining('does not respond') },
+      { executionId: third, outcome: 'not tried' },
+    ],
+  });
+});
+
+it('cancel, and the execution cannot be read again → cancelled, with a warning, exit 0', async () => {
+  [status, breaksAt] = ['RUNNING', `GET ${first}`];
+  const { exitCode, stdout } = await executions('cancel', first);
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`${first}  cancelled  it is unknown whether a worker received the task just before: `);
+  expect(stdout).toContain('does not respond');
+  expect(changes).toEqual([`DELETE ${first}`]);
+});
