@@ -4,15 +4,24 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { Endpoint, ListedOperation } from './description.ts';
-import type { Components, Method, Operation } from './openapi.ts';
+import type { Components, Method, Operation, Parameter } from './openapi.ts';
 import { templatePattern } from './templates.ts';
 
-/** A fragment. `paths`: path below the public prefix → method in lower case → operation. */
+/** A fragment. `paths`: path below the public prefix → path item. */
 export interface BackEndDescription {
   readonly file: string;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Record<string, PathItem | null>>;
   readonly components: Components;
 }
+
+/** Operations by method in lower case, and parameters of all of them. Other fields are ignored. */
+interface PathItem {
+  readonly parameters?: readonly Parameter[] | null;
+  readonly [field: string]: unknown;
+}
+
+/** Keys of a path item that are operations, in upper case. HEAD is ignored, because GET stands for it. */
+const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
 /** Cache by file, with the text that was parsed: parsing YAML is slow. */
 const parsed = new Map<string, { text: string; content: Partial<BackEndDescription> | null }>();
@@ -30,9 +39,10 @@ export function readBackEndDescription(file: string, rootDir: string): BackEndDe
   } catch (cause) {
     throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  const { paths, components = {} } = content ?? {};
-  if (paths === undefined) throw new Error(`${file} has no paths`);
-  return { file, paths, components };
+  const { paths, components } = content ?? {};
+  // YAML parses a key without content as null.
+  if (paths === undefined || paths === null) throw new Error(`${file} has no paths`);
+  return { file, paths, components: components ?? {} };
 }
 
 function parseOnce(path: string, text: string): Partial<BackEndDescription> | null {
@@ -49,12 +59,21 @@ function parseOnce(path: string, text: string): Partial<BackEndDescription> | nu
  */
 export function operationsBelow({ paths }: BackEndDescription, prefix: string): ListedOperation[] {
   return Object.entries(paths).flatMap(([below, item]) =>
-    Object.entries(item).map(([name, operation]) => ({
-      method: name.toUpperCase() as Method,
-      path: `${prefix}${below}`,
-      operation,
-    })),
+    Object.entries(item ?? {})
+      .filter(([name]) => methods.includes(name.toUpperCase()))
+      .map(([name, operation]) => ({
+        method: name.toUpperCase() as Method,
+        path: `${prefix}${below}`,
+        operation: addParameters(item?.parameters ?? [], (operation ?? {}) as Operation),
+      })),
   );
+}
+
+/** Adds the parameters of the path item. One of the operation with the same name and location overrides them. */
+function addParameters(shared: readonly Parameter[], operation: Operation): Operation {
+  const own = operation.parameters ?? [];
+  const inherited = shared.filter((each) => !own.some((other) => other.name === each.name && other.in === each.in));
+  return inherited.length === 0 ? operation : { ...operation, parameters: [...inherited, ...own] };
 }
 
 /** Returns one message per described operation that the endpoint does not route, so that only existing paths are documented. */

@@ -1,0 +1,77 @@
+// Tests of back-end descriptions that are valid OpenAPI but contain more than operations, or nothing.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { notRoutedBelow, operationsBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'back-end-description-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function describe(text: string) {
+  writeFileSync(join(dir, 'be.yml'), text);
+  return readBackEndDescription('be.yml', dir);
+}
+
+const endpoint = { templates: ['/cat/x/{id}'], methods: ['GET', 'PATCH'] as const };
+
+it('a path item with parameters and other fields → only its methods are operations', () => {
+  const description = describe(`
+paths:
+  /x/{id}:
+    summary: One x
+    description: An x.
+    servers: [{ url: / }]
+    x-owner: us
+    parameters: [{ name: id, in: path, required: true }]
+    get: { summary: Read }
+    patch: { summary: Change }
+`);
+  expect(notRoutedBelow(description, '/cat', endpoint)).toEqual([]);
+  expect(operationsBelow(description, '/cat').map(({ method }) => method)).toEqual(['GET', 'PATCH']);
+});
+
+it('parameters of the path → before those of the operation, unless it has one of the same name and place', () => {
+  const description = describe(`
+paths:
+  /x/{id}:
+    parameters:
+      - { name: id, in: path, required: true }
+      - { name: limit, in: query, description: of the path }
+      - { name: limit, in: header }
+    get:
+      parameters: [{ name: limit, in: query }, { name: q, in: query }]
+    patch:
+`);
+  const [get, patch] = operationsBelow(description, '/cat').map(({ operation }) => operation.parameters);
+  expect(get).toEqual([
+    { name: 'id', in: 'path', required: true },
+    { name: 'limit', in: 'header' },
+    { name: 'limit', in: 'query' },
+    { name: 'q', in: 'query' },
+  ]);
+  expect(patch?.map((parameter) => `${parameter.in} ${parameter.name}`)).toEqual([
+    'path id',
+    'query limit',
+    'header limit',
+  ]);
+});
+
+it('HEAD → not an operation of its own, because GET stands for it', () => {
+  const description = describe('paths: { "/x/{id}": { get: {}, head: {} } }');
+  expect(notRoutedBelow(description, '/cat', endpoint)).toEqual([]);
+});
+
+it('a path, its parameters or the components without content → no operations, and no error', () => {
+  const description = describe('paths:\n  /x:\n  /y:\n    parameters:\ncomponents:\n');
+  expect(operationsBelow(description, '/cat')).toEqual([]);
+  expect(description.components).toEqual({});
+});
+
+it.each(['paths:\n', 'components: {}\n', ''])('%j → Error that the file has no paths', (text) => {
+  expect(() => describe(text)).toThrow('be.yml has no paths');
+});
