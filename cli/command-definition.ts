@@ -104,10 +104,11 @@ function terminalOf({ stdin, stderr }: Host): Terminal {
   return { input: stdin, output: stderr };
 }
 
-function print({ exitCode, lines, json }: Outcome, asJson: boolean, { stdout, stderr, env }: Host): void {
-  if (asJson) stdout.write(`${JSON.stringify(json, null, 2)}\n`);
-  else if (lines.length > 0) {
-    const stream = exitCode === 1 ? stderr : stdout;
-    stream.write(fitStream(lines, stream, env));
-  }
+function print(
+  { exitCode, lines, json, stream = exitCode === 1 ? 'stderr' : 'stdout' }: Outcome,
+  asJson: boolean,
+  host: Host,
+): void {
+  if (asJson) host.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+  else if (lines.length > 0) host[stream].write(fitStream(lines, host[stream], host.env));
 }

@@ -6,8 +6,10 @@ export type ExitCode = 0 | 1 | 2;
 /** The result of a command. */
 export interface Outcome {
   readonly exitCode: ExitCode;
-  /** Text output, printed to stdout, or to stderr when the exit code is 1. */
+  /** Text output. */
   readonly lines: readonly string[];
+  /** Where the lines are printed; default: stderr when the exit code is 1, otherwise stdout. */
+  readonly stream?: 'stdout' | 'stderr';
   /** The document that `--json` prints. */
   readonly json: Readonly<Record<string, unknown>>;
 }

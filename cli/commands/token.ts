@@ -66,7 +66,10 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
         '--path <path>',
         'check this path too, such as /adaptor/001/x: whether the client may use the MIS code in it or, for the engine API, make the call',
       )
-      .option('--raw', 'print the token and nothing else'),
+      .option(
+        '--raw',
+        'print only the token; if it is refused or cannot be checked, print the reason on stderr instead',
+      ),
   run: runToken,
 };
 
@@ -83,7 +86,10 @@ async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'h
     const judgements =
       'scopes' in checked.result ? judge(selectedRoutes, checked.result, { options, config, ...gateway }) : [];
     const outcome = describe(checked, judgements, options);
-    return options.raw === true ? { ...outcome, lines: [token], json: { ...outcome.json, token } } : outcome;
+    if (options.raw !== true) return outcome;
+    return outcome.exitCode === 0
+      ? { ...outcome, lines: [token], json: { ...outcome.json, token } }
+      : { ...outcome, stream: 'stderr' };
   } finally {
     await oauth.stop();
   }

@@ -1,0 +1,66 @@
+// Tests of `token --raw`: stdout has the token when it is accepted, and nothing otherwise.
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createKey, createToken } from '../plugins/oauth2/forge.ts';
+import { type ProviderStandIn, startProviderStandIn } from '../plugins/oauth2/provider-stand-in.ts';
+import { type CliResult, runCli } from './run-cli.ts';
+
+const key = createKey('ES256');
+let provider: ProviderStandIn;
+let token: string;
+
+beforeEach(async () => {
+  provider = await startProviderStandIn();
+  provider.publish(key);
+  issue({});
+});
+afterEach(() => provider.stop());
+
+/** Makes the provider issue a token with these claims. */
+function issue(claims: Record<string, unknown>): void {
+  token = createToken(key, provider, { claims });
+  const body = { access_token: token, token_type: 'Bearer', expires_in: 60 };
+  provider.answerToken = () => ({ status: 200, body });
+}
+
+function raw(...options: string[]): Promise<CliResult> {
+  const { issuer, audience } = provider;
+  const oauth = { OAUTH_ISSUER: issuer, OAUTH_AUDIENCE: audience };
+  return runCli(['token', '--raw', ...options], { ...oauth, OPS_CLIENTID: 'demo', OPS_CLIENTSECRET: 'secret' });
+}
+
+it('an accepted token → the token and nothing else', async () => {
+  expect(await raw()).toMatchObject({ exitCode: 0, stdout: `${token}\n`, stderr: '' });
+  expect((await raw('--json')).json()).toMatchObject({ ok: true, token });
+});
+
+it('a token that cannot be checked → the reason on stderr, not the token, exit 1', async () => {
+  provider.behaviour.jwks = 'refuse';
+  const { exitCode, stdout, stderr } = await raw();
+  expect([exitCode, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^token refused with 503: unavailable: it cannot be checked now: /m);
+  expect(stderr).not.toContain(token);
+});
+
+it('a token that is refused → the reason on stderr, not the token, exit 2', async () => {
+  issue({ aud: 'urn:other' });
+  const { exitCode, stdout, stderr } = await raw();
+  expect([exitCode, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(/^token refused with 401: audience: it is for urn:other/m);
+  expect(stderr).not.toContain(token);
+});
+
+it('a token that the named route refuses → the reason on stderr, not the token, exit 2', async () => {
+  issue({ scope: 'sisdata_R' });
+  const { exitCode, stdout, stderr } = await raw('--route', 'adaptor', '--method', 'PATCH');
+  expect([exitCode, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(/^adaptor +PATCH +refused with 403 /m);
+  expect(stderr).not.toContain(token);
+});
+
+it('a refused token with --json → a document without the token', async () => {
+  issue({ aud: 'urn:other' });
+  const { stdout, json } = await raw('--json');
+  expect(json()).toMatchObject({ ok: false, reason: 'audience' });
+  expect(stdout).not.toContain(token);
+});
