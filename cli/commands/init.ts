@@ -6,6 +6,7 @@ import type { CommandContext, CommandDefinition } from '../command-definition.ts
 import { fileDependency, findPackageSource } from './init/package-source.ts';
 import { writeGateway } from './init/write-gateway.ts';
 import { CommandError, type Outcome } from '../outcome.ts';
+import { quote } from '../output/quote.ts';
 import { countOf } from '../output/table.ts';
 
 /** Where the new gateway gets this package from. */
@@ -44,7 +45,7 @@ export async function runInit(options: InitOptions, { args }: Pick<CommandContex
     lines: [
       `${folder}: ${countOf(files.length, 'file')}, with service-router ${dependency}`,
       '',
-      `  cd ${args[0]}`,
+      `  cd ${quote(args[0] ?? '.')}`,
       '  npm install',
       '  npm start',
     ],

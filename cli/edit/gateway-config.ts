@@ -46,18 +46,17 @@ export function addToGatewayConfig(text: string, route: RouteToAdd, neighbours: 
 }
 
 function endpointLines({ name, summary, paths, methods }: RouteToAdd): string[] {
-  const [first = ''] = paths;
   return [
-    `${name}:`,
-    `  summary: ${stringify(summary, { lineWidth: 0 }).trimEnd()}`,
-    `  paths: ${paths.length === 1 ? first : `[${paths.join(', ')}]`}`,
-    `  methods: [${methods.join(', ')}]`,
+    `${inline(name)}:`,
+    `  summary: ${inline(summary)}`,
+    `  paths: ${inline(paths.length === 1 ? paths[0] : paths)}`,
+    `  methods: ${inline(methods)}`,
   ];
 }
 
 function pipelineLines({ name, workflow, strip, writeScope, misCodes }: RouteToAdd): string[] {
-  const scope = `    - action: { writeScope: ${writeScope} } # every method but GET, HEAD and OPTIONS`;
-  const code = `    - action: { parameter: ${misCodes} } # only those of client.<client id>.misCodes`;
+  const scope = `    - action: ${inline({ writeScope })} # every method but GET, HEAD and OPTIONS`;
+  const code = `    - action: ${inline({ parameter: misCodes })} # only those of client.<client id>.misCodes`;
   const policies = [
     '- bearer:',
     ...(writeScope === undefined ? [] : [scope]),
@@ -67,9 +66,25 @@ function pipelineLines({ name, workflow, strip, writeScope, misCodes }: RouteToA
     '- in-flight: # only clients with client.<client id>.maxInFlight',
     ...(misCodes === undefined ? [] : ['- mis-codes:', code]),
     '- workflow:',
-    `    - action: { name: ${workflow}, version: 1, strip: ${strip} }`,
+    `    - action: ${inline({ name: workflow, version: 1, strip })}`,
   ];
-  return [`${name}:`, `  apiEndpoints: [${name}]`, '  policies:', ...policies.map((line) => `    ${line}`)];
+  return [
+    `${inline(name)}:`,
+    `  apiEndpoints: ${inline([name])}`,
+    '  policies:',
+    ...policies.map((line) => `    ${line}`),
+  ];
+}
+
+/** Returns a value as YAML on one line, with quotes around texts that YAML would otherwise read as something else. */
+function inline(value: unknown): string {
+  const flowCollectionPadding = !Array.isArray(value);
+  return stringify(value, {
+    collectionStyle: 'flow',
+    flowCollectionPadding,
+    lineWidth: 0,
+    singleQuote: true,
+  }).trimEnd();
 }
 
 /** Returns the end of the line of the last neighbour, or of the last entry, and the indentation of the keys. */

@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { join, relative, resolve } from 'node:path';
+import { quote } from '../output/quote.ts';
 
 /** Files that a command has written, as paths below the folder of the gateway. */
 interface Written {
@@ -31,8 +32,4 @@ export function undoLine(dir: string, { changed, created = [], wereCommitted }: 
   const git = folder === '' ? 'git' : `git -C ${quote(folder)}`;
   const remove = created.map((file) => quote(relative('.', join(resolve(dir), file))));
   return `Undo: ${git} checkout ${changed.map(quote).join(' ')}${remove.length === 0 ? '' : ` && rm ${remove.join(' ')}`}`;
-}
-
-function quote(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

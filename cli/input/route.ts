@@ -35,6 +35,9 @@ export function readRoute(name: string, options: AddRouteOptions): { route: Rout
     ...(isBackEndName(name)
       ? []
       : [`the name ${name} is not valid: 1 to 48 lower-case letters, digits and -, the first one a letter`]),
+    ...(options.strip === undefined || pathPattern.test(strip)
+      ? []
+      : [`--strip: ${JSON.stringify(strip)} is not a path: write /segment, without a slash at its end`]),
     ...paths.flatMap((each) => problemsOfPath(each, strip)),
     ...methods
       .filter((method) => !routableMethods.some((known) => known === method))
@@ -59,9 +62,10 @@ function listOf(value: string): string[] {
   return value.split(',').map((item) => item.trim());
 }
 
+const pathPattern = /^(?:\/[^/]+)+$/;
+
 function problemsOfPath(path: string, strip: string): string[] {
-  if (!/^(?:\/[^/]+)+$/.test(path))
-    return [`--path: ${path} is not a path: write /segment, without a slash at its end`];
+  if (!pathPattern.test(path)) return [`--path: ${path} is not a path: write /segment, without a slash at its end`];
   if (/^\/[:*]/.test(path))
     return [`--path: ${path} would match the paths of other routes: its first segment must be plain`];
   try {

@@ -89,6 +89,12 @@ describe('add-route', () => {
     );
   });
 
+  it('a name and a scope that YAML could misread → a route that passes check', async () => {
+    const options = { path: '/true/:id', methods: 'POST', 'write-scope': '123' };
+    expect(await addRoute('true', options)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(Object.keys(await openApiPaths())).toContain('/true/{id}');
+  });
+
   it('a second route after the first', async () => {
     expect((await addRoute()).exitCode).toBe(0);
     expect((await addRoute('example-units', { path: '/example-units/*' })).exitCode).toBe(0);
@@ -117,6 +123,13 @@ describe('add-route', () => {
     ['a URL without http', 'example', { url: 'ftp://files' }, /--url must be a URL with http or https/],
     ['a URL with a password', 'example', { url: 'http://a:b@c' }, /--url contains credentials/],
     ['another prefix', 'example', { strip: '/cat' }, /--strip: \/example\/:course_id does not begin with \/cat/],
+    [
+      'an empty prefix',
+      'example',
+      { strip: '' },
+      /^--strip: "" is not a path: write \/segment, without a slash at its end$/m,
+    ],
+    ['a prefix with a slash at its end', 'example', { strip: '/example/' }, /^--strip: "\/example\/" is not a path/m],
     ['a parameter that is not there', 'example', { 'mis-codes': 'mis' }, /every path needs the parameter :mis/],
   ])('%s: refused, and nothing is written', async (_title, name, options, expected) => {
     const before = allTexts();

@@ -63,6 +63,15 @@ describe('words of the command line', () => {
 });
 
 describe('completion in bash', () => {
+  it('names with spaces: offered whole', () => {
+    mkdirSync(join(dir, 'my gateway'));
+    writeFileSync(join(dir, 'my report.json'), '');
+    expect(completeInBash('check', '--dir', 'my')).toEqual(['my gateway']);
+    expect(completeInBash('samples', 'list', '--out', 'my')).toEqual(
+      expect.arrayContaining(['my gateway', 'my report.json']),
+    );
+  });
+
   it.each([
     [[''], ['check', 'status', 'samples', 'help']],
     [['ch'], ['check']],

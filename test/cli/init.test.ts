@@ -67,6 +67,11 @@ describe('init', () => {
     expect(json()).toMatchObject({ name: 'our-gateway', dependency: 'file:../service-router.tgz' });
   });
 
+  it('quotes the path in the command to go there', async () => {
+    const { stdout } = await init('my dir/our-gateway');
+    expect(stdout).toContain(`\n  cd '${join(dir, 'my dir/our-gateway')}'\n`);
+  });
+
   it('refuses a folder that is not empty, and leaves it as it is', async () => {
     mkdirSync(join(dir, 'our-gateway'));
     writeFileSync(join(dir, 'our-gateway/notes.txt'), 'mine');

@@ -1,5 +1,6 @@
 // Tests that the steps of docs/how-to/add-a-route.md pass the product's own checks.
 
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { parse } from 'yaml';
 import { runCheck } from '../../cli/commands/check.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
+import { requires } from '../run/requirements.ts';
 import { codeBlocksOf, readPage, sectionOf } from './pages.ts';
 
 const page = readPage('docs/how-to/add-a-route.md');
@@ -32,8 +34,11 @@ function runFirst(heading: string) {
   return runCli([...args.split(' ').map((word) => word.replace(/^'(.*)'$/, '$1')), '--dir', copy.dir]);
 }
 
-it('add-a-route.md: the command prints what the page shows, and writes the pipeline that it shows', async () => {
-  copy.write('.git', '');
+it('add-a-route.md: the command prints what the page shows, and writes the pipeline that it shows', requires('git'), async () => {
+  const git = (...args: string[]) => execFileSync('git', ['-C', copy.dir, ...args], { stdio: 'pipe' });
+  git('init');
+  git('add', '.');
+  git('-c', 'user.name=test', '-c', 'user.email=test@example.org', 'commit', '--message', 'a gateway');
   const { stdout, stderr } = await runFirst('A plain back end');
   expect(stderr).toBe('');
   // The page shows the output of a command that runs in the gateway's own folder.

@@ -33,9 +33,14 @@ function valueCase(path: string, { flags, value }: OptionValue): string {
 
 function completeValue(value: OptionValue['value']): string {
   if (value === 'unknown') return 'COMPREPLY=();';
-  if (value === 'file') return 'COMPREPLY=($(compgen -f -- "$current"));';
-  if (value === 'directory') return 'COMPREPLY=($(compgen -d -- "$current"));';
+  if (value === 'file') return completePath('-f');
+  if (value === 'directory') return completePath('-d');
   return `COMPREPLY=($(compgen -W '${value.words.join(' ')}' -- "$current"));`;
+}
+
+/** Keeps names with spaces whole and lets bash quote them. Bash 3.2 has no compopt. */
+function completePath(kind: '-f' | '-d'): string {
+  return `local IFS=$'\\n'; compopt -o filenames 2> /dev/null; COMPREPLY=($(compgen ${kind} -- "$current"));`;
 }
 
 /** Offers options only after a dash, or when the command takes nothing else. */

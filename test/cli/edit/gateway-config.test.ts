@@ -59,6 +59,26 @@ describe('addToGatewayConfig', () => {
     );
   });
 
+  it.each(['true', 'null', 'no', 'example'])('the name %s, and values that YAML could misread → texts', (name) => {
+    const given = {
+      ...route,
+      ...{ name, summary: 'no # comment', paths: ['/123 #4', '/a [b]'], workflow: '1e3', strip: '/a, b: c' },
+      ...{ writeScope: '123', misCodes: 'true' },
+    };
+    const { apiEndpoints, pipelines } = parse(added(shipped, none, given)) as Parsed;
+    expect(apiEndpoints[name]).toEqual({ summary: given.summary, paths: given.paths, methods: ['GET'] });
+    expect(pipelines[name]?.policies).toEqual(
+      expect.arrayContaining([
+        { bearer: [{ action: { writeScope: '123' } }] },
+        { 'mis-codes': [{ action: { parameter: 'true' } }] },
+        { workflow: [{ action: { name: '1e3', version: 1, strip: '/a, b: c' } }] },
+      ]),
+    );
+    expect(pipelines[name]).toMatchObject({ apiEndpoints: [name] });
+    const single = parse(added(shipped, none, { ...route, paths: ['/123 #4'] })) as Parsed;
+    expect(single.apiEndpoints['example']?.paths).toBe('/123 #4');
+  });
+
   it('four spaces, CRLF, a comment at the end without a newline → all stay', () => {
     const text = [
       'apiEndpoints:',
