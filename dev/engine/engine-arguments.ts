@@ -1,6 +1,6 @@
 // Command-line arguments and environment of the engine, with Java or in a container.
 
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Java } from './find-java.ts';
 
 /** Path of the properties of an engine on SQLite. */
@@ -71,7 +71,7 @@ export interface EngineArguments {
 /** Returns the arguments after `-jar <jar>`. */
 export function engineArguments({ properties, database, port }: EngineArguments): string[] {
   return [
-    `--spring.config.additional-location=${properties.map((file) => `file:${file}`).join(',')}`,
+    `--spring.config.additional-location=${properties.map((file) => pathToFileURL(file).href).join(',')}`,
     ...dataSourceArguments(database),
     `--server.port=${port}`,
   ];
@@ -85,7 +85,7 @@ function dataSourceArguments(database: EngineStore): string[] {
   }
   // With WAL and NORMAL, a commit survives a crash of the engine and needs no fsync of its own.
   const pragmas = 'busy_timeout=15000&journal_mode=WAL&synchronous=NORMAL';
-  return [`--spring.datasource.url=jdbc:sqlite:${database}?${pragmas}`];
+  return [`--spring.datasource.url=jdbc:sqlite:${pathToFileURL(database).href}?${pragmas}`];
 }
 
 /** Returns true for a Redis server. */

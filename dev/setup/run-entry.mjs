@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-const exitWithParent = fileURLToPath(new URL('./exit-with-parent.mjs', import.meta.url));
+/** A URL: Node parses the value of `--import` as one. */
+const exitWithParent = new URL('./exit-with-parent.mjs', import.meta.url).href;
 
 /** Ctrl-C arrives from the terminal and again from npm. Signals within this many milliseconds count as one. */
 const sameSignalMs = 500;

@@ -55,7 +55,7 @@ function specifierOf(path: string, rootDir: string): string {
   const [, ofProduct] = /^service-router\/plugins\/([\w-]+)$/.exec(path) ?? [];
   if (ofProduct !== undefined)
     return pathToFileURL(join(productDir, 'plugins', ofProduct, `index${moduleExtension}`)).href;
-  return path.startsWith('.') ? pathToFileURL(resolve(rootDir, path)).href : path;
+  return /^[./]/.test(path) ? pathToFileURL(resolve(rootDir, path)).href : path;
 }
 
 function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {

@@ -2,6 +2,7 @@
 
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Document, isScalar, visit } from 'yaml';
 import { rootDir } from '../../cli/gateway/gateway-folder.ts';
 import type { Plugin, PolicyDeclaration } from '../../gateway/plugin-api/plugin-api.ts';
@@ -18,7 +19,9 @@ export interface Parameter {
 /** Imports every plugin and returns the declarations of its policies, by name. */
 export async function readDeclarations(): Promise<PolicyDeclaration[]> {
   const plugins = globSync('plugins/*/index.ts', { cwd: rootDir });
-  const imported = await Promise.all(plugins.map((file) => import(join(rootDir, file)) as Promise<Plugin>));
+  const imported = await Promise.all(
+    plugins.map((file) => import(pathToFileURL(join(rootDir, file)).href) as Promise<Plugin>),
+  );
   return imported.flatMap(({ policies }) => policies).toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 

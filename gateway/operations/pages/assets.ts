@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { OperationsRoutes } from '../operations-server.ts';
 import { send } from './page.ts';
 
@@ -10,7 +11,9 @@ const types: Readonly<Record<string, string>> = { js: 'text/javascript', css: 't
 
 /** Reads the files and returns their handlers by path. No other file is served. */
 export function createAssetRoutes(): OperationsRoutes {
-  const own = ['style.css', 'live.js', 'charts.js'].map((name) => new URL(`assets/${name}`, import.meta.url).pathname);
+  const own = ['style.css', 'live.js', 'charts.js'].map((name) =>
+    fileURLToPath(new URL(`assets/${name}`, import.meta.url)),
+  );
   const uPlot = join(createRequire(import.meta.url).resolve('uplot/package.json'), '..', 'dist');
   const files = [...own, join(uPlot, 'uPlot.iife.min.js'), join(uPlot, 'uPlot.min.css')];
   return Object.fromEntries(

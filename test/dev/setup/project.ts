@@ -17,10 +17,12 @@ export interface Run {
 }
 
 export class Project {
-  readonly root = mkdtempSync(join(tmpdir(), 'run-'));
+  readonly root: string;
   readonly #runs: Run[] = [];
 
-  constructor() {
+  /** @param prefix beginning of the name of its folder */
+  constructor(prefix = 'run-') {
+    this.root = mkdtempSync(join(tmpdir(), prefix));
     cpSync(setup, join(this.root, 'dev/setup'), { recursive: true });
     mkdirSync(join(this.root, 'bin'));
     this.lock({ leftpad: '1.0.0' });

@@ -118,6 +118,18 @@ describe('an entry', () => {
     expect(await project.run().ended).toEqual({ code: 42, signal: null });
   });
 
+  it.each(['run #1 ', 'run%20', 'run?x=', 'run%'])('runs in a folder whose name begins with "%s"', async (prefix) => {
+    const elsewhere = new Project(prefix);
+    try {
+      elsewhere.install();
+      const run = elsewhere.run('a#b');
+      expect(await run.ended).toEqual({ code: 0, signal: null });
+      expect(run.printed.text).toBe('ran a#b\n');
+    } finally {
+      await elsewhere.remove();
+    }
+  });
+
   it('reuses code that Node compiled earlier, in a folder beside the dependencies', async () => {
     project.entry('console.log(process.env.NODE_COMPILE_CACHE);');
     const run = project.run();

@@ -1,6 +1,7 @@
 // Tests of TransientMap: deleted entries leave nothing in the old generation, and it otherwise behaves like a Map.
 
 import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { fc } from '../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';
@@ -58,4 +59,4 @@ describe('a deleted or attached object', () => {
   });
 });
 
-const churnPath = new URL('churn.ts', import.meta.url).pathname;
+const churnPath = fileURLToPath(new URL('churn.ts', import.meta.url));

@@ -1,5 +1,6 @@
 // Tests of decisions that the router makes from a definition alone: only where the engine could not decide otherwise.
 
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import {
@@ -119,7 +120,7 @@ it('task types inside cases, loops and forks are included', () => {
 });
 
 it('the router can derive first input and final output of every routed workflow of this product', () => {
-  const { workflows } = loadDefinitions(new URL('../../../..', import.meta.url).pathname);
+  const { workflows } = loadDefinitions(fileURLToPath(new URL('../../../..', import.meta.url)));
   const routed = workflows.filter(({ definition }) => !definition.name.startsWith('mdm'));
   expect(routed.length).toBeGreaterThanOrEqual(4);
   for (const { definition } of routed) {
