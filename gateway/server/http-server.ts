@@ -76,7 +76,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { host, port, app, shedLoad, messages, accessLog, metrics, limits, tls } = options;
   const { clientAddresses = new ClientAddresses(() => []) } = options;
   const open = new OpenRequests();
-  const { server, scheme, stopRenewal } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
+  const { server, scheme, stopTls } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
   const connections = new Connections(limits, metrics, (address) => clientAddresses.isTrusted(address));
   attachConnections(server, connections, ({ request, response }) => {
     const requestId = requestIdOf(request);
@@ -97,7 +97,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     app(request, response);
   });
   const boundPort = await listen(server, { host, port, keys: 'router.host, router.port' }).catch((error: unknown) => {
-    stopRenewal();
+    stopTls();
     throw error;
   });
   connections.start();
@@ -105,9 +105,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const stop = async (drainMs: number) => {
     await open.drain(drainMs);
     connections.stop();
-    stopRenewal();
     const closed = once(server, 'close');
     server.close();
+    stopTls();
     server.closeAllConnections();
     connections.cutAll();
     await closed;
@@ -124,10 +124,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
 /** Creates the HTTP server, or the HTTPS server with certificate renewal. */
 function createListener(options: ServerOptions, limits: ServerLimits, tls?: TlsOptions) {
-  if (tls === undefined) return { server: createServer(options), scheme: 'http', stopRenewal: () => undefined };
+  if (tls === undefined) return { server: createServer(options), scheme: 'http', stopTls: () => undefined };
   const handshakes = { handshakeTimeout: limits.headersTimeoutMs, maxHandshakes: limits.maxConnections };
-  const server = createTlsServer(tls.files, { ...options, ...handshakes });
-  return { server, scheme: 'https', stopRenewal: watchCertificate(server, tls) };
+  const { server, cutHandshakes } = createTlsServer(tls.files, { ...options, ...handshakes });
+  const stopRenewal = watchCertificate(server, tls);
+  const stopTls = () => {
+    stopRenewal();
+    cutHandshakes();
+  };
+  return { server, scheme: 'https', stopTls };
 }
 
 function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: ServerLimits) {

@@ -52,13 +52,20 @@ function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureContextOpti
   }
 }
 
+/** An HTTPS server, with the connections whose TLS handshake is pending. */
+export interface TlsServer {
+  readonly server: Server;
+  /** Destroys the connections whose handshake is pending. `server.closeAllConnections` destroys only the others. */
+  cutHandshakes(): void;
+}
+
 /**
  * Creates a server for HTTP/1.1 over TLS 1.2 and 1.3.
  * @param options `handshakeTimeout` in milliseconds; `maxHandshakes`: maximum number of connections with a pending
  *   handshake, beyond which the oldest is destroyed (until its handshake, a connection does not count as open)
  * @throws Error that names the files, when they cannot be used
  */
-export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: number }): Server {
+export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: number }): TlsServer {
   const { maxHandshakes, ...rest } = options;
   const server = createServer({ ...rest, ...readTlsFiles(files), ALPNProtocols: ['http/1.1'] });
   const pending = new Map<string, Socket>();
@@ -71,7 +78,7 @@ export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxH
     socket.once('close', () => pending.delete(key));
   });
   server.on('secureConnection', (socket) => pending.delete(peer(socket)));
-  return server;
+  return { server, cutHandshakes: () => pending.forEach((socket) => socket.destroy()) };
 }
 
 /**

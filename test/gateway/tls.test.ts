@@ -37,7 +37,7 @@ function use(certificate: string, key = certificate): void {
   copyFileSync(join(folder, `${key}.key`), files.keyFile);
 }
 
-const start = () =>
+const start = (headersTimeoutMs = 1_000) =>
   startHttpServer({
     host: '127.0.0.1',
     port: 0,
@@ -45,7 +45,7 @@ const start = () =>
     accessLog: () => undefined,
     limits: {
       maxConnections: 3,
-      headersTimeoutMs: 1_000,
+      headersTimeoutMs,
       requestTimeoutMs: 2_000,
       keepAliveTimeoutMs: 5_000,
       responseTimeoutMs: 1_000,
@@ -143,6 +143,22 @@ describe('connections', () => {
     expect((await send('first', 'GET')).status).toBe(200);
     // The timeout of the handshake closes the other connections.
     await pollUntil('the others to be cut', () => closed.length === 8);
+  });
+
+  it('a connection without a completed handshake does not delay the stop', async () => {
+    await server.stop(0);
+    metrics = new Registry();
+    const handshakeMs = 30_000;
+    server = await start(handshakeMs);
+    const socket = connectPlain(Number(new URL(server.url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    const closed = once(socket.resume(), 'close');
+    // Connections are accepted in order, so the server has accepted the first one as well.
+    expect((await send('first', 'GET')).status).toBe(200);
+    const stoppedAt = performance.now();
+    await server.stop(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(handshakeMs / 2);
+    await closed;
   });
 });
 
