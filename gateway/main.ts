@@ -1,10 +1,11 @@
 // The entry point of the router process: loads the configuration, starts the router, and handles reload and stop.
 
-import { loadConfig, type LoadedConfig } from '#lib/config/load.ts';
+import { loadConfig, type LoadedConfig, localFilesOf } from '#lib/config/load.ts';
 import { accepts } from '#lib/config/production.ts';
 import { runProgram } from '#lib/process/run-program.ts';
 import { startTelemetry } from '#lib/telemetry/program-telemetry.ts';
 import { findOpenEngine } from './open-engine.ts';
+import { digestsOf } from './snapshots/reload/watch-files.ts';
 import { startRouter } from './start-router.ts';
 
 /** Loads and validates all configuration layers. @throws ConfigError */
@@ -19,12 +20,13 @@ function load(): Promise<LoadedConfig> {
 }
 
 await runProgram('router', async (log) => {
+  const localFiles = await digestsOf(localFilesOf());
   const loaded = await load();
   const { config } = loaded;
   log.level = config['log.level'];
   loaded.warnings.forEach((warning) => log.warn(warning));
   const telemetry = await startTelemetry('router', config, log);
-  const router = await startRouter({ config, log, ...telemetry, loadConfig: load });
+  const router = await startRouter({ config, log, ...telemetry, loadConfig: load, localFiles });
   loaded.keepCopies((problem) => log.warn(problem));
   return {
     ready: { url: router.url, operationsUrl: router.operationsUrl },

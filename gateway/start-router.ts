@@ -4,7 +4,6 @@ import { resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import { gatewayDir } from '#lib/config/folders.ts';
-import { localFiles } from '#lib/config/sources.ts';
 import type { LoadedConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { registerDropMetric } from '#lib/records/report-dropped.ts';
@@ -23,7 +22,7 @@ import { type ServerLimits, startHttpServer } from './server/http-server.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { Activity } from './operations/status/activity.ts';
 import { Reloader } from './snapshots/reload/reloader.ts';
-import { watchFiles } from './snapshots/reload/watch-files.ts';
+import { digestsOf, type FileDigests, watchFiles } from './snapshots/reload/watch-files.ts';
 import { tlsOf } from './server/tls.ts';
 
 /** Options of {@link startRouter}. */
@@ -34,6 +33,8 @@ export interface RouterOptions {
   gatewayConfigFile?: string;
   /** Loads the configuration again for a reload. Without it, a reload reads only the gateway configuration again. */
   loadConfig?: () => Promise<Omit<LoadedConfig, 'origins'>>;
+  /** Local property files to watch, as they were before `config` was loaded; default: none. */
+  localFiles?: FileDigests;
   /** Reports unexpected errors to the error tracker; default: no reports. */
   reportError?: RouterServices['reportError'];
   /** Creates spans; tracing is off when absent. */
@@ -66,6 +67,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, reportError = () => undefined, tracer, metrics = new Registry() } = options;
   const rootDir = gatewayDir();
   const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.gatewayConfigFile']);
+  // Before the file is read, so that a change during the start is applied afterwards.
+  const known = new Map([...(await digestsOf([gatewayConfigFile])), ...(options.localFiles ?? [])]);
   const url = config['redis.url'];
   const redis = url === undefined ? undefined : await connectRedis({ url, log, metrics });
   if (redis !== undefined) registerDropMetric(metrics);
@@ -88,7 +91,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
     const started = { config, gateway: first.gateway };
     const reloader = new Reloader({ gatewayHost, started, loadConfig, gatewayConfigFile, rootDir });
     registerSnapshotGauge(gatewayHost, metrics);
-    await reloadOnChange(reloader, { gatewayConfigFile, config, stops });
+    await reloadOnChange(reloader, { known, intervalMs: config['reload.watchMs'], stops });
     first.started();
     return {
       url: server.url,
@@ -150,16 +153,15 @@ async function startUpdates(gatewayHost: GatewayHost, stops: Stops): Promise<voi
   stops.add("MDM's updates", () => updates.stop());
 }
 
-/** Reloads when a configuration file changes; off when `reload.watchMs` is 0. */
+/** Reloads when a known file changes; off when `intervalMs` is 0. */
 async function reloadOnChange(
   reloader: Reloader,
-  { gatewayConfigFile, config, stops }: { gatewayConfigFile: string; config: Config; stops: Stops },
+  { known, intervalMs, stops }: { known: FileDigests; intervalMs: number; stops: Stops },
 ): Promise<void> {
-  const intervalMs = config['reload.watchMs'];
   if (intervalMs === 0) return;
-  const files = [gatewayConfigFile, ...localFiles(config)];
+  const files = [...known.keys()];
   const onChange = () => void reloader.reload('a file has changed');
-  const watcher = await watchFiles({ intervalMs, files: () => files, onChange });
+  const watcher = await watchFiles({ intervalMs, files: () => files, known, onChange });
   stops.add('file watcher', () => watcher.stop());
 }
 

@@ -10,7 +10,7 @@ import { isNetwork } from './network.ts';
 import { checkProduction, isProduction, type PartialConfig } from './production.ts';
 import { type Config, type ConfigKey, configSchema } from './schema.ts';
 import { type RemoteLayer, readRemote } from './remote-files.ts';
-import { mergeLayers, readDefaults, readProfile } from './sources.ts';
+import { localFiles, mergeLayers, readDefaults, readProfile } from './sources.ts';
 import { withoutPassword } from './without-password.ts';
 
 /** An invalid configuration, with which the process must not start. `problems` has one line per problem. */
@@ -123,6 +123,12 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
     warnings,
     keepCopies: (warn) => layers.forEach((layer) => keepCopy(layer, warn)),
   };
+}
+
+/** Returns the paths of the local files that {@link loadConfig} reads, including files that do not exist yet. */
+export function localFilesOf(env = process.env): string[] {
+  const { values } = readEnvironment(env);
+  return localFiles({ 'config.url': splitList(values['config.url'] ?? ''), profile: values['profile'] });
 }
 
 /** Removes invalid values, so that the production checks can run on the rest and all problems are listed together. */

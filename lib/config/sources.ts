@@ -69,11 +69,19 @@ export function readProfile(
 /** Returns the paths of the local files of a configuration, including files that do not exist yet. */
 export function localFiles(config: { 'config.url': readonly string[]; profile: string | undefined }): string[] {
   const { 'config.url': addresses, profile } = config;
-  const named = addresses.filter((address) => URL.canParse(address) && new URL(address).protocol === 'file:');
   const rootDir = gatewayDir();
   return [
     join(rootDir, 'config/default.properties'),
-    ...named.map((address) => fileURLToPath(address)),
+    ...addresses.flatMap(pathsOf),
     ...(profile === undefined ? [] : [join(rootDir, `config/${profile}.properties`), join(rootDir, `.env.${profile}`)]),
   ];
+}
+
+/** Returns the path of a file URL; nothing for any other address. */
+function pathsOf(address: string): string[] {
+  try {
+    return [fileURLToPath(address)];
+  } catch {
+    return [];
+  }
 }

@@ -1,11 +1,21 @@
-// Tests of a router that fails to start: it leaves nothing open.
+// Tests of the start of a router: a failure leaves nothing open, and a file that changes meanwhile is loaded again.
 
+import { appendFileSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Gauge, Registry } from 'prom-client';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { gatewayDir } from '#lib/config/folders.ts';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
 import { findFreePort, findTakenPorts } from '../../dev/setup/ports.mjs';
+import { pollUntil } from '../stack/poll-until.ts';
+import { startProgram } from '../stack/program.ts';
 import { startLocalRouter } from './local-router.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'service-router-start-'));
+afterAll(() => rmSync(dir, { recursive: true }));
 
 /** Returns the ports on which something listens. */
 const takenOf = (...ports: number[]) => findTakenPorts(ports.map((port) => ({ port, variable: 'PORT', use: 'test' })));
@@ -29,4 +39,42 @@ it('leaves the public port closed when the operations port is taken', async () =
   await expect(started).rejects.toThrow(host);
   expect(await takenOf(router)).toEqual([]);
   await taken.close();
+});
+
+it('reload.watchMs: applies a property file that changes while the router fetches a remote one', async () => {
+  const local = join(dir, 'router.properties');
+  writeFileSync(local, 'router.docs=true\n');
+  // The router has read the local file when it fetches the remote one.
+  const remote = await listenOnLoopback(
+    createServer((_request, response) => {
+      writeFileSync(local, 'router.docs=false\n');
+      response.end();
+    }),
+  );
+  onTestFinished(() => remote.close());
+  const program = await startProgram('gateway/main.ts', {
+    ...{ OAUTH_ISSUER: 'http://127.0.0.1:9', CONDUCTOR_URL: 'http://127.0.0.1:9', RECONCILER_INTERVALMS: '0' },
+    ...{ ROUTER_PORT: '0', OPS_PORT: '0', RELOAD_WATCHMS: '20' },
+    CONFIG_URL: `${pathToFileURL(local).href},${remote.url}/remote.properties`,
+  });
+  onTestFinished(async () => void (await program.stop()));
+  const docs = async () => (await fetch(`${String(program.ready['url'])}/docs`)).status;
+  await pollUntil('the changed file to take effect', async () => (await docs()) === 404);
+});
+
+it('reload.watchMs: applies a gateway configuration that changes while the router starts', async () => {
+  const file = join(dir, 'map.yml');
+  copyFileSync(join(gatewayDir(), 'gateway.config.yml'), file);
+  const metrics = new Registry();
+  const register = metrics.registerMetric.bind(metrics);
+  metrics.registerMetric = (metric) => {
+    // The router registers this metric once it has built its first pipelines.
+    if (Reflect.get(metric, 'name') === 'router_config_snapshots') appendFileSync(file, '# changed\n');
+    register(metric);
+  };
+  const env = { ROUTER_GATEWAYCONFIGFILE: file, RELOAD_WATCHMS: '20', LOG_LEVEL: 'silent' };
+  const router = await startLocalRouter(env, metrics);
+  onTestFinished(() => router.stop());
+  const applied = async () => (await metrics.metrics()).includes('router_config_reloads_total{result="applied"} 1');
+  await pollUntil('the changed file to be applied', applied);
 });

@@ -2,6 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+
+/** Digests of the contents of files, by path; for an unreadable file its error code. */
+export type FileDigests = ReadonlyMap<string, string>;
 
 /** Options of {@link watchFiles}. */
 export interface WatchOptions {
@@ -9,6 +13,8 @@ export interface WatchOptions {
   readonly intervalMs: number;
   /** Returns the files to watch; called before each poll. Files may be missing: their creation counts as a change. */
   readonly files: () => readonly string[];
+  /** Contents that need no report; default: the contents at the call. */
+  readonly known?: FileDigests;
   /** Called after each change. */
   readonly onChange: () => void;
 }
@@ -24,15 +30,15 @@ export interface FileWatch {
  * not reported. A file renamed over the path counts as a change, and so does a symbolic link with a new target (Kubernetes
  * swaps `..data` of a ConfigMap). A new modification time alone does not.
  */
-export async function watchFiles({ intervalMs, files, onChange }: WatchOptions): Promise<FileWatch> {
-  let known = await digestOf(files());
-  let seen = known;
+export async function watchFiles({ intervalMs, files, onChange, ...options }: WatchOptions): Promise<FileWatch> {
+  let seen = await digestsOf(files());
+  let { known = seen } = options;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   const poll = async (): Promise<void> => {
-    const now = await digestOf(files());
+    const now = await digestsOf(files());
     if (stopped) return;
-    if (now === seen && now !== known) {
+    if (isDeepStrictEqual(now, seen) && !isDeepStrictEqual(now, known)) {
       known = now;
       onChange();
     }
@@ -50,12 +56,12 @@ export async function watchFiles({ intervalMs, files, onChange }: WatchOptions):
   };
 }
 
-/** Digest of the contents of all files; an unreadable file counts with its error code. */
-async function digestOf(files: readonly string[]): Promise<string> {
-  const hash = createHash('sha256');
-  for (const file of files) {
-    const content = await readFile(file).catch((error: NodeJS.ErrnoException) => error.code ?? 'unreadable');
-    hash.update(`\n${file} ${content.length}\n`).update(content);
-  }
-  return hash.digest('base64');
+/** Reads the files and returns the digests of their contents. */
+export async function digestsOf(files: readonly string[]): Promise<FileDigests> {
+  const digestOf = (file: string) =>
+    readFile(file).then(
+      (content) => createHash('sha256').update(content).digest('base64'),
+      (error: NodeJS.ErrnoException) => error.code ?? 'unreadable',
+    );
+  return new Map(await Promise.all(files.map(async (file) => [file, await digestOf(file)] as const)));
 }

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type FileWatch, watchFiles } from '../../../../gateway/snapshots/reload/watch-files.ts';
+import { digestsOf, type FileWatch, watchFiles } from '../../../../gateway/snapshots/reload/watch-files.ts';
 import { pollUntil } from '../../../stack/poll-until.ts';
 
 let dir: string;
@@ -85,6 +85,21 @@ it('reports the creation, change and removal of a file', async () => {
   }
   rmSync(join(dir, 'extra.properties'));
   await changesAre(3);
+});
+
+it('reports one change for a file that has changed since the known digests were computed', async () => {
+  const files = ['map.yml', 'extra.properties'].map((file) => join(dir, file));
+  writeFileSync(join(dir, 'map.yml'), 'a');
+  const known = await digestsOf(files);
+  writeFileSync(join(dir, 'map.yml'), 'b');
+  const look = () => {
+    looks += 1;
+    return files;
+  };
+  watch = await watchFiles({ intervalMs: 5, files: look, known, onChange: () => (changes += 1) });
+  await changesAre(1);
+  await pollsPass();
+  expect(changes).toBe(1);
 });
 
 it('reports no change when the content is never stable and then returns to the original', async () => {
