@@ -27,7 +27,7 @@ export class ClientAddresses {
     if (!this.isTrusted(client)) return client;
     const hops = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
     for (const hop of hops.reverse()) {
-      const address = unmapped(hop.trim());
+      const address = unmapped(withoutPort(hop.trim()));
       if (isIP(address) === 0) break;
       client = address;
       if (!this.isTrusted(address)) break;
@@ -81,6 +81,11 @@ function blockListOf(entries: readonly string[]): BlockList {
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4';
+}
+
+/** Removes the port and the brackets that some proxies add: `192.0.2.1:50123`, `[2001:db8::1]:50123`. */
+function withoutPort(hop: string): string {
+  return hop.replace(/^(?:([\d.]+):\d+|\[(.+)\](?::\d+)?)$/, '$1$2');
 }
 
 /** Converts an IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) to IPv4. */

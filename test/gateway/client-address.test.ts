@@ -23,6 +23,12 @@ describe('the address of a client', () => {
     ['a trusted proxy sends an invalid X-Forwarded-For', ['10.0.0.0/8'], '10.1.2.3', 'unknown', '10.1.2.3'],
     ['nonsense before an address', ['10.0.0.0/8'], '10.1.2.3', 'x, 203.0.113.9', '203.0.113.9'],
     ['IPv4 that looks like IPv6', ['10.0.0.0/8'], '::ffff:10.1.2.3', '::ffff:203.0.113.9', '203.0.113.9'],
+    ['a trusted proxy adds the port', ['10.0.0.0/8'], '10.1.2.3', 'x, 203.0.113.9:50123', '203.0.113.9'],
+    ['a proxy between adds the port', ['10.0.0.0/8'], '10.1.2.3', '203.0.113.9, 10.0.0.5:443', '203.0.113.9'],
+    ['IPv6 with a port', ['10.0.0.0/8'], '10.1.2.3', '[2001:db8:2::1]:50123', '2001:db8:2::1'],
+    ['IPv6 in brackets without a port', ['10.0.0.0/8'], '10.1.2.3', '[2001:db8:2::1]', '2001:db8:2::1'],
+    ['IPv4 that looks like IPv6, with a port', ['10.0.0.0/8'], '10.1.2.3', '[::ffff:203.0.113.9]:1', '203.0.113.9'],
+    ['a name with a port', ['10.0.0.0/8'], '10.1.2.3', 'localhost:50123', '10.1.2.3'],
     ['IPv6', ['2001:db8:1::/48'], '2001:db8:1::5', '2001:db8:2::1', '2001:db8:2::1'],
   ])('%s', (_name, trusted, remote, forwarded, expected) => {
     expect(new ClientAddresses(() => trusted).of(request(remote, forwarded))).toBe(expected);
