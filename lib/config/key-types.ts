@@ -11,12 +11,14 @@ export const optionalPort = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` });
 /** A TCP port; 0 lets the operating system choose a free one. */
 export const port = (description: string, value: number) => withDefault(optionalPort(description), value);
+/** Longest duration in milliseconds. Node's timers fire at once beyond 2^31 - 1 ms, and some wait for two durations. */
+export const longestMs = 1_000_000_000;
 /** A duration in milliseconds, at least 1. */
 export const milliseconds = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 1, description: `${description} (milliseconds)` }), value);
+  withDefault(Type.Integer({ minimum: 1, maximum: longestMs, description: `${description} (milliseconds)` }), value);
 /** A duration in milliseconds. 0 switches the feature off, and the description says what that means. */
 export const millisecondsOrOff = (description: string, value: number) =>
-  withDefault(Type.Integer({ minimum: 0, description: `${description} (milliseconds)` }), value);
+  withDefault(Type.Integer({ minimum: 0, maximum: longestMs, description: `${description} (milliseconds)` }), value);
 /** A share of 1 to 100 percent. */
 export const percent = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, maximum: 100, description: `${description} (percent)` }), value);

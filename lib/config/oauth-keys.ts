@@ -44,6 +44,13 @@ export const oauth = {
   ]),
   'oauth.maxTokenSeconds': seconds('longest accepted lifetime of an access token', 86_400),
   'oauth.clockToleranceSeconds': seconds('leeway for `exp`, `nbf` and `iat`', 5),
-  'oauth.jwksCacheSeconds': seconds('how long keys are used before they are fetched again', 300),
+  'oauth.jwksCacheSeconds': withDefault(
+    Type.Integer({
+      minimum: 0,
+      maximum: 43_200,
+      description: 'how long keys are used before they are fetched again; keys older than 24 h are not used (seconds)',
+    }),
+    300,
+  ),
   'oauth.timeoutMs': milliseconds('deadline of one call to the identity provider', 5_000),
 };

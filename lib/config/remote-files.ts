@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { getProperties } from 'properties-file';
 import { type Layer, readPropertyFile } from './sources.ts';
+import { withoutPassword } from './without-password.ts';
 
 /** How remote property files are fetched. */
 export interface RemoteOptions {
@@ -32,7 +33,9 @@ export interface RemoteLayer extends Layer {
  * @throws Error with the URL (without credentials) and the reason, when all attempts failed and there is no copy
  */
 export async function readRemote(address: string, options: RemoteOptions): Promise<RemoteLayer> {
-  const url = new URL(address);
+  const url = URL.parse(address);
+  if (url === null || !['http:', 'https:', 'file:'].includes(url.protocol))
+    throw new Error(`config.url: ${withoutPassword(address)} is not an http, https or file URL`);
   if (url.protocol === 'file:') return { ...readPropertyFile(fileURLToPath(url)), origin: address };
   const { lastKnownGoodDir: dir } = options;
   const copy = dir && join(dir, `${digest(address)}.properties`);

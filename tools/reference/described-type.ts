@@ -52,9 +52,9 @@ export function typeOf(schema: DescribedType): string {
   return `${schema.secret === true ? 'secret ' : ''}${kinds[schema.format ?? ''] ?? 'text'}`;
 }
 
-/** Returns the range as text; empty for a port, and for a minimum of 0 or 1 without a maximum. */
-function rangeOf({ minimum = 0, maximum }: DescribedType, unit: string | undefined): string {
-  if (unit === 'TCP port' || maximum === undefined) return minimum > 1 ? `, at least ${minimum}` : '';
+/** Returns the range as text; empty for a port, and for a minimum of 0 or 1 without a maximum that anybody could reach. */
+function rangeOf({ minimum = 0, maximum = Infinity }: DescribedType, unit: string | undefined): string {
+  if (unit === 'TCP port' || maximum >= 1_000_000_000) return minimum > 1 ? `, at least ${minimum}` : '';
   return `, ${minimum} to ${maximum}`;
 }
 

@@ -1,5 +1,6 @@
 // The declaration of the policy `workflow`: its parameters in gateway.config.yml, their checks, its OpenAPI description.
 
+import { longestMs } from '#lib/config/key-types.ts';
 import { type Static, Type } from '#lib/json/json-schema.ts';
 import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
 import { templateOf } from '#lib/openapi/templates.ts';
@@ -59,11 +60,17 @@ const parameters = Type.Object(
     responseDeadlineMs: Type.Optional(
       Type.Integer({
         minimum: 1,
+        maximum: longestMs,
         description: 'response deadline of the route; default: `router.responseDeadlineMs` (milliseconds)',
       }),
     ),
     waitBudgetMs: Type.Optional(
-      Type.Integer({ minimum: 1, deprecated: true, description: 'deprecated name of `responseDeadlineMs`' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: longestMs,
+        deprecated: true,
+        description: 'deprecated name of `responseDeadlineMs`',
+      }),
     ),
     idempotencyKey: Type.Optional(
       Type.Enum(['optional', 'required'], {

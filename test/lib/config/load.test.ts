@@ -9,7 +9,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeConfig } from '#lib/config/describe.ts';
 import { variableOf } from '#lib/config/environment.ts';
-import { type ConfigError, loadConfig } from '#lib/config/load.ts';
+import { gatewayDir } from '#lib/config/folders.ts';
+import { type ConfigError, loadConfig, localFilesOf } from '#lib/config/load.ts';
 import { type ConfigKey, configSchema } from '#lib/config/schema.ts';
 
 let dir: string;
@@ -96,6 +97,18 @@ describe('layers', () => {
     await expect(loadConfig({ env: { PROFILE: 'nobody' } })).resolves.toBeDefined();
   });
 
+  it('the local files are those that the environment names, even if they do not exist', () => {
+    const addresses = 'file:///a/b.properties,http://h/c.properties,file://h/d.properties,e.properties';
+    const config = (file: string) => join(gatewayDir(), file);
+    expect(localFilesOf({ CONFIG_URL: addresses, PROFILE: 'p' })).toEqual([
+      config('config/default.properties'),
+      '/a/b.properties',
+      config('config/p.properties'),
+      config('.env.p'),
+    ]);
+    expect(localFilesOf({})).toEqual([config('config/default.properties')]);
+  });
+
   it('the result is frozen', async () => {
     const { config } = await loadConfig({ env: {} });
     expect(() => Object.assign(config, { 'router.port': 1 })).toThrow(TypeError);
@@ -148,10 +161,18 @@ describe('problems are all reported at once', () => {
   });
 
   it('any other malformed URL, without its password', async () => {
-    const [problem] = await problemsOf({ OAUTH_ISSUER: 'htp://user:hush@id.example.org' });
-    expect(problem).toBe(
-      'environment: oauth.issuer must be an http or https URL, but is "htp://********@id.example.org"',
-    );
+    for (const password of ['hush', 'hu,sh', 'hu@sh']) {
+      const [problem] = await problemsOf({ OAUTH_ISSUER: `htp://user:${password}@id.example.org` });
+      expect(problem).toBe(
+        'environment: oauth.issuer must be an http or https URL, but is "htp://********@id.example.org"',
+      );
+    }
+  });
+
+  it('an address of a remote file that is not a URL, with its key', async () => {
+    expect(await problemsOf({ CONFIG_URL: 'config.example/x' })).toEqual([
+      'config.url: config.example/x is not an http, https or file URL',
+    ]);
   });
 
   it('a remote file whose server never responds, after the timeout and the retries', async () => {
@@ -234,6 +255,23 @@ describe('a duration that can be switched off', () => {
   it.each(documented.map(([key]) => key))('%s accepts the 0 of its description', async (key) => {
     const { config } = await loadConfig({ env: { [variableOf(key)]: '0' } });
     expect(config[key as ConfigKey]).toBe(0);
+  });
+});
+
+describe('a duration', () => {
+  it('in milliseconds is far below 2^31, beyond which a timer ends at once', async () => {
+    const keys = Object.keys(configSchema.properties).filter((key) => key.endsWith('Ms'));
+    const problems = await problemsOf(Object.fromEntries(keys.map((key) => [key, '1000000001'])));
+    expect(problems).toHaveLength(keys.length);
+    for (const key of keys) expect(problems.join('\n')).toContain(`: ${key} must be <= 1000000000,`);
+  });
+
+  it('oauth.jwksCacheSeconds is at most half of the 24 h for which keys are used', async () => {
+    const { config } = await loadConfig({ env: { OAUTH_JWKSCACHESECONDS: '43200' } });
+    expect(config['oauth.jwksCacheSeconds']).toBe(43_200);
+    expect(await problemsOf({ OAUTH_JWKSCACHESECONDS: '43201' })).toEqual([
+      expect.stringContaining('oauth.jwksCacheSeconds must be <= 43200'),
+    ]);
   });
 });
 
