@@ -95,7 +95,11 @@ export class Admission {
     const { limiter, metrics } = this.#dependencies;
     const { requestClass, gone, startBefore } = request;
     this.#rejectWhileOpen(request);
-    const pending = limiter.acquire(permitRequestOf(request), gone, startBefore - performance.now());
+    const permitRequest = permitRequestOf(request);
+    const leftMs = startBefore - performance.now();
+    // The rest of the time is for the execution itself, at least half of it.
+    const queueMs = Math.max(leftMs - limiter.averageHeldMs(permitRequest), leftMs / 2);
+    const pending = limiter.acquire(permitRequest, gone, queueMs);
     const result = pending instanceof Promise ? await pending : pending;
     if ('rejection' in result) {
       if (result.rejection === 'gone') {

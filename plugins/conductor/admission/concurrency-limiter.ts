@@ -84,7 +84,7 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Acquires a permit, at once or after a wait in the queue. A request whose expected wait exceeds `queueMs` is
+   * Acquires a permit, at once or after a wait in the queue. A request whose expected wait exceeds its longest wait is
    * rejected at once.
    * @param signal aborts when the client disconnects
    * @param withinMs longest wait, in milliseconds, when it is shorter than `queueMs`
@@ -96,7 +96,8 @@ export class ConcurrencyLimiter {
   ): Permit | Rejected | Promise<Permit | Rejected> {
     if (this.#haveLimitsChanged()) this.#grantQueued();
     if (this.#hasCapacity(request)) return this.#grant(request, 0);
-    return this.#queueRejection(request) ?? this.#wait(request, signal, Math.min(withinMs, this.#options.queueMs));
+    const longestMs = Math.min(withinMs, this.#options.queueMs);
+    return this.#queueRejection(request, longestMs) ?? this.#wait(request, signal, longestMs);
   }
 
   /**
@@ -105,7 +106,7 @@ export class ConcurrencyLimiter {
    */
   rejectionOf(request: PermitRequest): RejectedImmediately | undefined {
     if (this.#haveLimitsChanged()) this.#grantQueued();
-    return this.#hasCapacity(request) ? undefined : this.#queueRejection(request);
+    return this.#hasCapacity(request) ? undefined : this.#queueRejection(request, this.#options.queueMs);
   }
 
   /** Marks the permit's execution as taken by a worker. Further calls do nothing. */
@@ -203,10 +204,10 @@ export class ConcurrencyLimiter {
    * of a flow depends on the number of free slots (dynamic threshold, Choudhury and Hahne 1998), so no flow fills the
    * queue.
    */
-  #queueRejection(request: PermitRequest): RejectedImmediately | undefined {
-    const { queueLength, queueMs } = this.#options;
+  #queueRejection(request: PermitRequest, longestMs: number): RejectedImmediately | undefined {
+    const { queueLength } = this.#options;
     const retryAfterMs = this.#expectedWaitMs(request);
-    if (retryAfterMs > queueMs) return { rejection: 'too-long', retryAfterMs };
+    if (retryAfterMs > longestMs) return { rejection: 'too-long', retryAfterMs };
     const flow = flowOf(request);
     const isFull = ({ queued }: Bulkhead, length: number) =>
       queued.of(flow) >= queuedForEachFree * (length - queued.total);

@@ -83,6 +83,20 @@ describe('the breaker of a back end', () => {
     expect(backEnds.get('movies').breaker.state).toBe('closed');
   });
 
+  it('a queued request is rejected once it has less time left than executions take', async () => {
+    const { admit } = createAdmission({ queueLength: 4 });
+    const end = { problem: undefined, clientGone: false };
+    const [first, second] = [await admit(), await admit()];
+    for (const admitted of [first, second]) admitted.started(`execution-${randomUUID()}`);
+    vi.advanceTimersByTime(200);
+    first.end(end);
+    await admit();
+    const queued = admit('movies', 500);
+    vi.advanceTimersByTime(350);
+    second.end(end);
+    await expect(queued).rejects.toMatchObject({ code: 'overloaded' });
+  });
+
   it.each([
     'back-end-bad-answer',
     'unknown-college',

@@ -156,6 +156,15 @@ describe('the queue', () => {
     expect(refused.retryAfterMs).toBeGreaterThanOrEqual(1_400);
   });
 
+  it('rejects at once when the expected wait exceeds the longest wait of the request', () => {
+    const { limiter, claim, take, release } = createLimiter({ limit: 1 });
+    const bulkhead = createBulkhead();
+    release(take(claim(bulkhead)), 700);
+    take(claim(bulkhead));
+    expect(limiter.acquire(claim(bulkhead), never, 699)).toMatchObject({ rejection: 'too-long' });
+    expect(limiter.acquire(claim(bulkhead), never, 701)).toBeInstanceOf(Promise);
+  });
+
   it('rejects new requests at once during a standstill', () => {
     const { limiter, claim, take } = createLimiter({ limit: 1 });
     const bulkhead = createBulkhead();
