@@ -9,6 +9,8 @@ import { type EngineRequest, type EngineResponse, sendCall } from './send-call.t
 export interface EngineServersOptions {
   /** Base URL of each server, without `/api`. */
   readonly urls: readonly string[];
+  /** Default deadline of a call, in milliseconds. */
+  readonly timeoutMs: number;
   /** Number of connections kept open to each server. */
   readonly connections: number;
   /** Called when a server is excluded and when it is used again. */
@@ -26,20 +28,23 @@ interface Server {
 /** Interval between health checks of an excluded server, in milliseconds. */
 const probeEveryMs = 500;
 const healthTimeoutMs = 1_000;
+/** A timer can end about this much before its deadline, which is rounded to milliseconds. */
+const timerToleranceMs = 2;
 
 /**
  * Distributes calls over several servers. A server that does not respond to a call is excluded until its health check
- * succeeds. A call that was not sent fails over to the next server. A call that may have arrived is never sent again,
+ * succeeds, unless the call has a shorter deadline than the default one. A call that was not sent fails over to the next server. A call that may have arrived is never sent again,
  * because its outcome is unknown. Excluded servers are tried only when no other server is reachable. A single server is
  * never excluded.
  */
 export class EngineServers {
   readonly #servers: readonly Server[];
+  readonly #timeoutMs: number;
   readonly #onChange: EngineServersOptions['onChange'];
   #next = 0;
   #isClosed = false;
 
-  constructor({ urls, connections, onChange }: EngineServersOptions) {
+  constructor({ urls, timeoutMs, connections, onChange }: EngineServersOptions) {
     if (urls.length === 0) throw new Error('the engine needs at least one URL');
     // With several servers, enough of a call's time must be left for the next one.
     const connect = { timeout: urls.length === 1 ? 2_000 : 1_000, lookup };
@@ -50,6 +55,7 @@ export class EngineServers {
       probe: undefined,
       isExcluded: false,
     }));
+    this.#timeoutMs = timeoutMs;
     this.#onChange = onChange;
   }
 
@@ -63,7 +69,8 @@ export class EngineServers {
    * @throws EngineError `unreachable` when no server was reachable or no time was left, `interrupted` when one may have
    *   received the call
    */
-  async send(call: EngineRequest & { timeoutMs: number }): Promise<EngineResponse> {
+  async send(request: EngineRequest): Promise<EngineResponse> {
+    const call = { timeoutMs: this.#timeoutMs, ...request };
     const [only, ...others] = this.#servers as [Server, ...Server[]];
     if (others.length === 0) return sendCall(only.pool, call);
     const deadline = performance.now() + call.timeoutMs;
@@ -79,7 +86,8 @@ export class EngineServers {
       } catch (error) {
         // The caller has cancelled the call, which is not a failure of the server.
         if (call.signal?.aborted === true) throw error;
-        this.#exclude(server);
+        const isTimeout = deadline - performance.now() < timerToleranceMs;
+        if (!isTimeout || call.timeoutMs >= this.#timeoutMs) this.#exclude(server);
         if ((error as EngineError).kind !== 'unreachable') throw error;
         failure = error;
       }

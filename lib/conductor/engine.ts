@@ -30,7 +30,7 @@ export interface EngineOptions {
   onServerChange?: EngineServersOptions['onChange'];
   /** First contact with the engine, shared by the clients of one engine. Default: not shared. */
   contact?: EngineContact;
-  /** Called at the end of every call. */
+  /** Called at the end of every call, except those that their caller cancels. */
   observe?: (call: EngineCall) => void;
 }
 
@@ -61,7 +61,7 @@ export class Engine {
     this.#observe = observe;
     this.#contact = contact ?? new EngineContact();
     const urls = typeof url === 'string' ? [url] : url;
-    this.#servers = new EngineServers({ urls, connections, onChange: onServerChange });
+    this.#servers = new EngineServers({ urls, timeoutMs, connections, onChange: onServerChange });
   }
 
   /** Base URLs of the excluded servers, which do not respond while others do. */
@@ -146,7 +146,8 @@ export class Engine {
       return response;
     } catch (error) {
       const { kind, message, cause } = error as EngineError;
-      report(kind as 'unreachable' | 'interrupted');
+      // The engine has not failed when the caller cancels the call.
+      if (request.signal?.aborted !== true) report(kind as 'unreachable' | 'interrupted');
       throw this.#contact.isMade ? error : new EngineError(kind, message, { cause, isStarting: true });
     }
   }
@@ -158,7 +159,7 @@ export class Engine {
 
   #send(request: EngineRequest): Promise<EngineResponse> {
     this.calls++;
-    return this.#servers.send({ timeoutMs: this.#timeoutMs, ...request });
+    return this.#servers.send(request);
   }
 
   async #expect(call: EngineRequest): Promise<EngineResponse> {

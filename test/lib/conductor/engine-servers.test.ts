@@ -122,6 +122,13 @@ describe('two servers of one engine', () => {
     expect(servers.map(({ calls }) => calls.length)).toEqual([1, 4]);
   });
 
+  it('one does not respond within a shorter deadline of the call → it is not excluded', async () => {
+    const { servers, engine } = await pair(10_000);
+    servers[0].answer = () => undefined;
+    expect(await kindOf(engine.startWorkflow({ name: 'moviesWF', version: 1, input: {} }, 40))).toBe('interrupted');
+    expect(engine.leftOut).toEqual([]);
+  });
+
   it('the caller disconnects → no server is excluded', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = () => undefined;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Engine } from '#lib/conductor/engine.ts';
+import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import { type EngineError, toEngineError } from '#lib/conductor/engine-error.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -26,6 +26,25 @@ async function engineThat(answer: RequestListener, { connections = 4, timeoutMs 
   );
   return engine;
 }
+
+it('does not report a call whose caller disconnects: the engine has not failed', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const server = createServer(() => arrived.resolve()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const reported: EngineCall[] = [];
+  const engine = new Engine({ url, timeoutMs: 60_000, connections: 1, observe: (call) => reported.push(call) });
+  cleanUps.push(
+    async () => void server.close(),
+    () => engine.close(),
+  );
+  const leaving = new AbortController();
+  const call = engine.request({ method: 'GET', path: '/api/x', signal: leaving.signal });
+  await arrived.promise;
+  leaving.abort();
+  expect(await failureOf(call)).toBe('interrupted');
+  expect(reported).toEqual([]);
+});
 
 const failureOf = (call: Promise<unknown>) =>
   call.then(
