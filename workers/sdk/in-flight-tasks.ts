@@ -83,9 +83,13 @@ export class InFlightTasks {
     this.#running.add(task.taskType, -1);
   }
 
-  /** Removes a task whose result was accepted or given up. */
-  remove(taskId: string): void {
-    this.finished(taskId);
+  /**
+   * Removes a task whose result was accepted or given up.
+   * @param task the delivery that the result belongs to, as `get` returned it. A later delivery of the task stays: it can
+   *   arrive before the response that accepts the result
+   */
+  remove(taskId: string, task: InFlightTask | undefined): void {
+    if (this.#tasks.get(taskId) !== task) return;
     this.#tasks.delete(taskId);
     this.#notify();
   }

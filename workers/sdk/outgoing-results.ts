@@ -6,13 +6,15 @@ import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { formatFailure } from '#lib/envelope/failure.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { backoff } from '../backoff.ts';
-import type { InFlightTasks } from './in-flight-tasks.ts';
+import type { InFlightTask, InFlightTasks } from './in-flight-tasks.ts';
 
 /** A result that the engine has not accepted yet. */
 export interface OutgoingResult {
   readonly result: TaskResult;
   /** The result as JSON, which has no line break. */
   readonly text: string;
+  /** The delivery of the task that the result belongs to; undefined when it is unknown. */
+  readonly task: InFlightTask | undefined;
   /** When to give up (performance.now()). */
   readonly until: number;
   /** Attempts that have failed. */
@@ -57,8 +59,10 @@ export class OutgoingResults {
 
   /** Queues the result of a task. */
   add(result: TaskResult): void {
-    this.#options.inFlightTasks.finished(result.taskId);
-    this.#queue({ result, text: JSON.stringify(result), until: this.#deadlineOf(result), failures: 0 });
+    const { inFlightTasks } = this.#options;
+    const task = inFlightTasks.get(result.taskId);
+    inFlightTasks.finished(result.taskId);
+    this.#queue({ result, text: JSON.stringify(result), task, until: deadlineOf(task), failures: 0 });
   }
 
   /** Removes and returns the results for the next exchange; an empty list when there are none. */
@@ -73,8 +77,8 @@ export class OutgoingResults {
   }
 
   /** Removes a result that the engine has accepted. */
-  accepted({ result }: OutgoingResult): void {
-    this.#options.inFlightTasks.remove(result.taskId);
+  accepted({ result, task }: OutgoingResult): void {
+    this.#options.inFlightTasks.remove(result.taskId, task);
   }
 
   /**
@@ -101,12 +105,6 @@ export class OutgoingResults {
     this.#options.onReady();
   }
 
-  #deadlineOf({ taskId }: TaskResult): number {
-    const { responseTimeoutSeconds = 0, receivedAt = performance.now() } =
-      this.#options.inFlightTasks.get(taskId) ?? {};
-    return receivedAt + Math.max(minRetryMs, responseTimeoutSeconds * 1_000 * retryResponseTimeouts);
-  }
-
   /** Reports a failure in place of a result that the engine rejects, so that a waiting client gets a response. */
   #reject(outgoing: OutgoingResult, reason: string): void {
     this.#giveUp(outgoing, reason);
@@ -114,12 +112,11 @@ export class OutgoingResults {
     if (result.status === 'COMPLETED') this.#queue({ ...outgoing, ...replacementOf(result), failures: 0 });
   }
 
-  #giveUp({ result }: OutgoingResult, reason: string): void {
+  #giveUp({ result, task }: OutgoingResult, reason: string): void {
     const { inFlightTasks, log } = this.#options;
     const { workflowInstanceId: executionId, status: outcome, taskId } = result;
-    const taskType = inFlightTasks.get(taskId)?.taskType;
-    inFlightTasks.remove(taskId);
-    log.error({ taskType, executionId, outcome, reason }, 'the engine did not accept a result');
+    inFlightTasks.remove(taskId, task);
+    log.error({ taskType: task?.taskType, executionId, outcome, reason }, 'the engine did not accept a result');
   }
 
   #giveUpAll(): void {
@@ -128,6 +125,11 @@ export class OutgoingResults {
     this.#retries.clear();
     for (const outgoing of waiting) this.#giveUp(outgoing, 'not accepted within workers.drainMs');
   }
+}
+
+function deadlineOf(task: InFlightTask | undefined): number {
+  const { responseTimeoutSeconds = 0, receivedAt = performance.now() } = task ?? {};
+  return receivedAt + Math.max(minRetryMs, responseTimeoutSeconds * 1_000 * retryResponseTimeouts);
 }
 
 /** Returns true for statuses that a retry cannot change: the engine does not know the task or rejects the result. */

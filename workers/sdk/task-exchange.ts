@@ -35,6 +35,8 @@ interface Wanted {
 /** The tasks of one type on their way to the task runner. */
 interface Inbox {
   tasks: Task[];
+  /** Open exchanges that wait for tasks of this type. */
+  exchanges: number;
   /** Maximum number of tasks that open exchanges may return. */
   reserved: number;
   /** Gives tasks to the poll of the task runner; undefined while it does not poll. */
@@ -53,8 +55,8 @@ interface ExchangeResponse {
 }
 
 /**
- * Maximum number of exchanges that wait for tasks. With a second one, a worker can receive its next task while the
- * other exchange carries a result, and a load balancer can spread the two over two routers.
+ * Maximum number of exchanges that wait for tasks of one type. With a second one, a worker can receive its next task
+ * while the other exchange carries a result, and a load balancer can spread the two over two routers.
  */
 const maxWaiting = 2;
 /** Pauses in milliseconds while the router is unavailable: short, so that work resumes within a second or two. */
@@ -71,8 +73,6 @@ export class TaskExchange {
   readonly #options: TaskExchangeOptions;
   readonly #results: OutgoingResults;
   readonly #inboxes = new Map<string, Inbox>();
-  /** Exchanges that wait for tasks. */
-  #waiting = 0;
   #sendsSoon = false;
   /** True while no tasks are asked for, after a failure or an early empty response. */
   #isPaused = false;
@@ -88,7 +88,7 @@ export class TaskExchange {
 
   /** Returns the next tasks of a type; none after `stop`. Waits as long as there are none. */
   async poll(taskType: string): Promise<readonly Task[]> {
-    const inbox = this.#inboxes.get(taskType) ?? { tasks: [], reserved: 0, deliver: undefined };
+    const inbox = this.#inboxes.get(taskType) ?? { tasks: [], exchanges: 0, reserved: 0, deliver: undefined };
     this.#inboxes.set(taskType, inbox);
     if (inbox.tasks.length > 0) return inbox.tasks.splice(0);
     if (this.#isStopped) return [];
@@ -118,7 +118,7 @@ export class TaskExchange {
     setImmediate(() => {
       this.#sendsSoon = false;
       for (let batch = this.#results.take(); batch.length > 0; batch = this.#results.take()) this.#exchange(batch);
-      if (this.#waiting === 0) this.#exchange([]);
+      if (this.#hasUnpolledType()) this.#exchange([]);
     });
   }
 
@@ -126,14 +126,16 @@ export class TaskExchange {
   #exchange(results: readonly OutgoingResult[]): void {
     const wanted = this.#reserve(results);
     if (results.length === 0 && wanted.length === 0) return;
-    if (wanted.length > 0) this.#waiting += 1;
     const sentAt = performance.now();
     const close = this.#options.inFlightTasks.openExchange();
     void this.#send(wanted, results).then((outcome) => {
       const tasks = 'tasks' in outcome ? outcome.tasks : [];
       close(tasks);
-      if (wanted.length > 0) this.#waiting -= 1;
-      for (const { taskType, count } of wanted) this.#inboxOf(taskType).reserved -= count;
+      for (const { taskType, count } of wanted) {
+        const inbox = this.#inboxOf(taskType);
+        inbox.exchanges -= 1;
+        inbox.reserved -= count;
+      }
       this.#settle(results, outcome);
       this.#deliver(tasks);
       if ('reason' in outcome) this.#slowDown(sentAt, outcome.reason, outcome.status);
@@ -148,19 +150,31 @@ export class TaskExchange {
    * well.
    */
   #reserve(results: readonly OutgoingResult[]): Wanted[] {
-    const { inFlightTasks, concurrency, domain, stopping } = this.#options;
-    if (stopping.aborted || this.#isPaused || this.#waiting >= maxWaiting) return [];
+    const { domain, stopping } = this.#options;
+    if (stopping.aborted || this.#isPaused) return [];
     // A large result, or one that failed before, is sent without waiting for tasks, so that its response comes at once.
     if (results.some(({ failures, text }) => failures > 0 || text.length > maxHeldLength)) return [];
     const wanted: Wanted[] = [];
     for (const [taskType, inbox] of this.#inboxes) {
-      const free = concurrency - inFlightTasks.running(taskType) - inbox.reserved;
-      if (free <= 0) continue;
+      const free = this.#freeOf(taskType, inbox);
+      if (free <= 0 || inbox.exchanges >= maxWaiting) continue;
       const count = Math.ceil(free / 2);
+      inbox.exchanges += 1;
       inbox.reserved += count;
       wanted.push({ taskType, ...(domain === undefined ? {} : { domain }), count });
     }
     return wanted;
+  }
+
+  /** True when a type has free capacity and no exchange waits for its tasks. */
+  #hasUnpolledType(): boolean {
+    return [...this.#inboxes].some(([taskType, inbox]) => inbox.exchanges === 0 && this.#freeOf(taskType, inbox) > 0);
+  }
+
+  /** Returns how many more tasks of a type exchanges may return. */
+  #freeOf(taskType: string, { reserved }: Inbox): number {
+    const { inFlightTasks, concurrency } = this.#options;
+    return concurrency - inFlightTasks.running(taskType) - reserved;
   }
 
   async #send(
