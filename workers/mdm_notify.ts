@@ -4,6 +4,7 @@ import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
+import { withoutContentCoding } from '#lib/http/content-coding.ts';
 import { encodeText } from '#lib/envelope/text.ts';
 import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
@@ -41,8 +42,9 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
   const codec = createPayloadCodec(config);
   const notify = async (task: Task): Promise<TaskOutcome> => {
     const { mis, requestId, executionId, ...input } = task.inputData as unknown as NotifyInput;
-    const inbound = receivedInbound(input.inbound, codec, config);
-    const outbound = receivedOutbound(input.outbound, executionId, { codec, config });
+    const inbound = readable(receivedInbound(input.inbound, codec, config), config['router.maxBodyBytes']);
+    const received = receivedOutbound(input.outbound, executionId, { codec, config });
+    const outbound = readable(received, config['router.maxResponseBytes']);
     const person = patchedPerson(inbound, outbound);
     if (person === null) return nothingToShare;
     const { notificationId, interestedSystems } = await postToMdm(dependencies, {
@@ -78,6 +80,11 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
 function changeTimeOf(outbound: unknown): { changedAt?: string } {
   const { answeredAt } = (outbound ?? {}) as { answeredAt?: unknown };
   return typeof answeredAt === 'string' && !Number.isNaN(Date.parse(answeredAt)) ? { changedAt: answeredAt } : {};
+}
+
+/** Returns a message whose body has no content coding, so that this worker and MDM can parse it. */
+function readable<T extends ReceivedInbound | BackEndResponse>(message: T, maxBytes: number): T {
+  return { ...message, body: withoutContentCoding(message, maxBytes) };
 }
 
 /** Returns the response to the PATCH. @throws CodedFailure `payload-unreadable` when it cannot be decrypted */

@@ -6,6 +6,7 @@ import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { reconcilerRoute } from '#lib/envelope/inbound.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
+import { withoutContentCoding } from '#lib/http/content-coding.ts';
 import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { type Decision, type DecisionContext, hasElapsed, lastTask, settled } from './decision.ts';
 import { intakeTask, patchWorkflow, readVersion } from './mdm-definitions.ts';
@@ -15,6 +16,8 @@ import type { ProbeState } from './probe-limiter.ts';
 /** An execution that reads the resource of a PATCH. */
 export type Probe = WholeExecution;
 
+/** Limit of a patch or a record without its content coding; a larger one is not compared. */
+const maxDecodedBytes = 8 * 1024 * 1024;
 /** Longest pause between two probes, in milliseconds. */
 const maxPauseMs = 600_000;
 
@@ -70,7 +73,8 @@ export function decideByResponse(
   if (response.status < 200 || response.status > 299)
     return undecided(`the back end responded to a GET with status ${response.status}`);
   const { inbound } = execution.input;
-  switch (appliedChangeOf(handlers.codec.unpackInbound(inbound).body, response.body)) {
+  const patch = withoutContentCoding(handlers.codec.unpackInbound(inbound), maxDecodedBytes);
+  switch (appliedChangeOf(patch, withoutContentCoding(response, maxDecodedBytes))) {
     case 'all':
     case 'some':
       return handlers.applied({

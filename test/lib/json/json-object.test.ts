@@ -23,6 +23,11 @@ describe('parseJsonObject', () => {
     });
   });
 
+  it('ignores a byte order mark', () => {
+    for (const parse of [parseJsonObject, readJsonObject])
+      for (const json of ['\ufeff{"a":"b"}', Buffer.from('\ufeff{"a":"b"}')]) expect(parse(json)).toEqual({ a: 'b' });
+  });
+
   it.each(noObjects)('returns null for %j', (json) => expect(parseJsonObject(Buffer.from(json))).toBeNull());
 });
 

@@ -1,5 +1,6 @@
 // Tests of mdm_notify and mdm_share with a fake MDM and a fake adaptor.
 
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
@@ -42,6 +43,13 @@ const taskOf = (inputData: Record<string, unknown>, more: Partial<Task> = {}): T
   inputData,
   ...more,
 });
+/** A JSON text as some clients and adaptors send it. */
+const encodings: [string, (text: string) => Buffer, Record<string, string>][] = [
+  ['gzip', (text) => gzipSync(text), { 'content-encoding': 'gzip' }],
+  ['brotli', (text) => brotliCompressSync(text), { 'content-encoding': 'br' }],
+  ['deflate and gzip', (text) => gzipSync(deflateSync(text)), { 'content-encoding': 'deflate, gzip' }],
+  ['a byte order mark', (text) => Buffer.from(`\ufeff${text}`), {}],
+];
 const bodyOf = (request: string | undefined): unknown => JSON.parse(request?.split('\r\n\r\n')[1] ?? '');
 const dependencies = async (values: Record<string, string | number> = {}) => ({
   config: await configOf({ 'mdm.url': `${other.url}/mdm`, 'adaptor.002.url': `${other.url}/two`, ...values }),
@@ -292,6 +300,37 @@ describe('the time of a change', () => {
 
   test.each([null, undefined, 0, 'soon'])('%s: left out', async (answeredAt) => {
     expect(await changedAtOf(answeredAt)).toBeUndefined();
+  });
+});
+
+describe('mdm_notify, encodings of the PATCH and of its response', () => {
+  const notifyWith = async (sent: Buffer, ofSent: object, answered: Buffer, ofAnswered: Record<string, string>) => {
+    replies['/mdm/notifications'] = [200, {}];
+    other.requests.length = 0;
+    const request = { httpMethod: 'PATCH', path: '/mock/colleges/001/persons/p1' };
+    const inbound = inboundOf({ ...request, headers: { 'content-type': 'application/json', ...ofSent }, body: sent });
+    const outbound = createOutbound({ status: 200, headers: ofAnswered, body: answered });
+    const { execute } = createMdmNotify(await dependencies());
+    await execute(taskOf({ mis: '001', ...inbound, outbound, requestId: 'r-1', executionId: 'execution-1' }));
+    return bodyOf(other.requests[0]);
+  };
+
+  test.each(encodings)('%s in the request: MDM gets the cccid and the body as text', async (_name, encode, headers) => {
+    const text = '{"cccid":"CCC1"}';
+    const told = await notifyWith(encode(text), headers, Buffer.alloc(0), {});
+    expect(told).toMatchObject({ sisPersonId: 'p1', cccid: 'CCC1', request: { body: expect.stringMatching(text) } });
+  });
+
+  test.each(encodings)('%s in the response: MDM gets the cccid', async (_name, encode, headers) => {
+    const told = await notifyWith(Buffer.from('{}'), {}, encode('{"cccid":"CCC2"}'), headers);
+    expect(told).toMatchObject({ cccid: 'CCC2' });
+  });
+
+  test('a damaged or unknown coding: MDM gets the body as it was sent', async () => {
+    for (const coding of ['gzip', 'zstd']) {
+      const told = await notifyWith(Buffer.from('{"x":1}'), { 'content-encoding': coding }, Buffer.from('{}'), {});
+      expect(told).toMatchObject({ request: { body: '{"x":1}' } });
+    }
   });
 });
 
