@@ -25,6 +25,10 @@ export function selectWorkers(config: Config, own: WorkerRegistry = workers): Wo
   const problems = named
     .filter((name) => !inPool.some(([other]) => other === name))
     .map((name) => `workers.taskTypes: ${describeProblem(name, known, pool)}`);
+  if (selected.length === 0 && problems.length === 0)
+    problems.push(
+      `workers.taskTypes is empty, and no task type is served in this pool unless it is named: ${inPool.map(([name]) => name).join(', ')}`,
+    );
   const needed = new Set(selected.flatMap(([, { needs }]) => (needs === undefined ? [] : [needs])));
   for (const key of needed) if (config[key] === undefined) problems.push(`${key} is not set: the workers need it`);
   if (problems.length > 0) throw new ConfigError(problems);

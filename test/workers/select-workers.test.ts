@@ -85,6 +85,13 @@ describe('selectWorkers', () => {
     );
   });
 
+  test('a pool in which every task type must be named, and none is → an error that lists them', async () => {
+    const config = await configOf({ 'workers.domain': '002', 'backEnd.sis.url': 'http://sis.example' });
+    expect(() => selectWorkers(config, {})).toThrow(/^[^]*workers\.taskTypes is empty, and .*sis_intake/);
+    const named = { ...config, 'workers.taskTypes': ['sis_intake'] };
+    expect(selectWorkers(named, {})).toHaveLength(1);
+  });
+
   test('a missing address that a selected worker needs → an error that names its key', async () => {
     const config = { ...(await configOf({})), 'movies.url': undefined, 'mdm.url': undefined };
     expect(() => selectWorkers(config)).toThrow(/mdm\.url is not set/);
