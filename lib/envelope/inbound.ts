@@ -41,6 +41,8 @@ export interface ReceivedInbound extends Omit<Inbound, 'body' | 'bodyEncoding' |
   body: Buffer;
 }
 
+type ClientFields = Pick<Inbound, 'path' | 'query' | 'params' | 'headers'>;
+
 /** Encodes a request as `inbound`: the body by `encodeBody`, texts with `${` escaped. */
 export function createInbound({ body, query, ...request }: InboundRequest): Inbound {
   const inbound: Inbound = { ...request, ...(query === undefined ? {} : { query }) };
@@ -61,12 +63,17 @@ export function readInbound(value: unknown, maxBodyBytes?: number): ReceivedInbo
   }
   const { body, bodyEncoding, escaped, ...fields } = inbound;
   const encoded: EncodedBody = body === undefined ? {} : { body, bodyEncoding: bodyEncoding ?? 'text' };
-  return { ...(escaped ? mapStrings(fields, unescapeExpressions) : fields), body: decodeBody(encoded, maxBodyBytes) };
+  const decoded = { ...fields, body: decodeBody(encoded, maxBodyBytes) };
+  return escaped ? { ...decoded, ...mapStrings(clientFieldsOf(fields), unescapeExpressions) } : decoded;
+}
+
+/** Returns the fields that `escaped` concerns. */
+function clientFieldsOf({ path, query, params, headers }: ClientFields): ClientFields {
+  return { path, params, headers, ...(query === undefined ? {} : { query }) };
 }
 
 function escapeClientFields(inbound: Inbound): Inbound {
-  const { path, query, params, headers } = inbound;
-  const clientFields = { path, params, headers, ...(query === undefined ? {} : { query }) };
+  const clientFields = clientFieldsOf(inbound);
   if (!hasExpression(JSON.stringify(clientFields))) return inbound;
   return { ...inbound, ...mapStrings(clientFields, escapeExpressions), escaped: true };
 }

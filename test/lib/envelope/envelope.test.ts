@@ -116,6 +116,14 @@ describe('a request', () => {
   it('is missing in the task input: refused with a message that says so', () => {
     expect(() => readInbound(undefined)).toThrow(/no `inbound`/);
   });
+
+  it('unescapes only what was escaped: the client id keeps its backslash', () => {
+    const body = Buffer.alloc(0);
+    for (const query of ['a=b', 'a=${b}']) {
+      const inbound = createInbound({ ...request, clientId: 'CORP\\app', query, body });
+      expect(readInbound(throughEngine(inbound))).toMatchObject({ clientId: 'CORP\\app', query });
+    }
+  });
 });
 
 describe('a response', () => {
