@@ -19,8 +19,8 @@ const singular = new Set([
   'transfer-encoding',
 ]);
 
-/** Percent-encoded control characters: no back end needs them in a path, and some stores cannot hold NUL. */
-const controlInTarget = /%(?:[01][0-9a-f]|7f)/i;
+/** Percent-encoded control characters: no back end needs them in a path, and some stores cannot hold NUL in a parameter. */
+const encodedControl = /%(?:[01][0-9a-f]|7f)/i;
 /** Paths that consist of these characters need no further checks. */
 const plainPath = /^[\w/~-]*$/;
 const badPercent = /%(?![0-9a-f]{2})/i;
@@ -44,9 +44,9 @@ function checkTarget(target: string): void {
   if (!target.startsWith('/')) refuse('The request target must be a path.');
   if (/[\x00-\x20\x7f#]/.test(target)) refuse('The request target has a character that must be percent-encoded.');
   if (badPercent.test(target)) refuse('The request target has an invalid percent-encoding.');
-  if (controlInTarget.test(target)) refuse('The request target has a percent-encoded control character.');
   const path = target.split('?', 1)[0] as string;
   if (plainPath.test(path)) return;
+  if (encodedControl.test(path)) refuse('The path has a percent-encoded control character.');
   const decoded = decodePath(path);
   if (decoded === null) refuse('The percent-decoded path is not valid UTF-8.');
   if (hasDotSegment(decoded)) refuse('The path has a dot segment.');
