@@ -10,8 +10,9 @@ const empty = Buffer.alloc(0);
 const continueSenders = new Attachment<IncomingMessage, () => void>('continue sender');
 /** Problems of requests whose body can no longer arrive. */
 const failures = new Attachment<IncomingMessage, Problem>('failure');
-/** Functions that reject the pending reads of a body. */
+/** Functions that reject the pending reads of a body; after its end they do nothing. */
 const readers = new Attachment<IncomingMessage, (problem: Problem) => void>('reader');
+const ignore = () => undefined;
 
 /** Sets the function that sends 100 Continue (RFC 9110 section 10.1.1); it is called when the body is read. */
 export function setContinueSender(request: IncomingMessage, sendContinue: () => void): void {
@@ -25,7 +26,7 @@ export function failBody(request: IncomingMessage, problem: Problem): void {
 }
 
 /** Bodies that have been read, or are being read: every read of a request returns the same promise. */
-const bodies = new Attachment<IncomingMessage, Promise<Buffer>>('body');
+const bodies = new Attachment<IncomingMessage, Promise<Buffer> | undefined>('body');
 
 /** A pause while a large body is read: the rest stays in the socket until the promise resolves. */
 export interface Pause {
@@ -48,6 +49,11 @@ export function readBody(request: IncomingMessage, maxBytes: number, pause?: Pau
   return body;
 }
 
+/** Lets the memory of a body be freed before its request ends. Call it after the last use: the body cannot be read again. */
+export function releaseBody(request: IncomingMessage): void {
+  bodies.set(request, undefined);
+}
+
 /** Returns the body size according to the header, in bytes; Infinity for chunked transfer coding. */
 export function announcedBytes({ headers }: IncomingMessage): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
@@ -60,14 +66,13 @@ async function receive(request: IncomingMessage, maxBytes: number, pause: Pause 
   const failure = failures.get(request);
   if (failure !== undefined) throw failure;
   continueSenders.get(request)?.();
-  const { promise: failed, reject } = Promise.withResolvers<never>();
-  readers.set(request, reject);
-  return Promise.race([collect(request, maxBytes, pause), failed]);
+  return collect(request, maxBytes, pause);
 }
 
 /** Reads with events, because an async iterator creates several promises per chunk and most bodies are one chunk. */
 function collect(request: IncomingMessage, maxBytes: number, pause: Pause | undefined): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  readers.set(request, reject);
   const chunks: Buffer[] = [];
   let length = 0;
   let pauses = pause !== undefined;
@@ -90,8 +95,9 @@ function collect(request: IncomingMessage, maxBytes: number, pause: Pause | unde
   if (request.destroyed) endEarly();
   request.on('data', onData);
   request.once('end', () => {
-    // Avoids the cost of creating a problem after a complete body.
-    request.off('close', endEarly);
+    // Each of these refers to the body, or would create a problem after a complete body.
+    request.off('data', onData).off('error', endEarly).off('close', endEarly);
+    readers.set(request, ignore);
     resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
   });
   request.once('error', endEarly);

@@ -80,7 +80,7 @@ export function createSharedState(services: SharedServices) {
     results: new ResultBudget({ bytes: config['router.resultBytes'], maxWaitMs: maxResultWaitMs }),
     reported: (result: TaskResult) => telemetry.reported(result),
     withTrace: (task: Task) => telemetry.traces.withTrace(task),
-    dispatchesTasks: () => !draining.aborted || waiters.size > 0,
+    dispatchesTasks: () => !draining.aborted || !waiters.isIdle,
   };
   createGauges(services, { ...dependencies, calls: () => engines.calls(), taskTypes: () => inUse.taskTypes });
   const clientDependencies = createClientDependencies(services, { ...dependencies, engine: engines.clients });

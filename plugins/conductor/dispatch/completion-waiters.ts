@@ -35,6 +35,8 @@ export class CompletionWaiters {
   readonly #pending = new TransientMap<string, PendingCompletion>();
   readonly #earlyWakeUps = new BoundedSet<string>(maxEarlyWakeUps);
   #size = 0;
+  /** Number of calls in progress that lead to a wait. */
+  #starting = 0;
   #whenIdle: (() => void)[] = [];
   /** Moving average of how long waits take, in milliseconds. Timed reads begin well after it. */
   #averageWaitMs = shortestPauseMs;
@@ -49,12 +51,31 @@ export class CompletionWaiters {
     return this.#size;
   }
 
-  /** Resolves when there is no waiter. */
+  /** True when nobody waits, and no execution is being started for somebody who will wait. */
+  get isIdle(): boolean {
+    return this.#size === 0 && this.#starting === 0;
+  }
+
+  /** Resolves when the waiters are idle, see {@link isIdle}. */
   async whenIdle(): Promise<void> {
-    if (this.#size === 0) return;
+    if (this.isIdle) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#whenIdle.push(resolve);
     await promise;
+  }
+
+  /**
+   * Calls `start`, which starts an execution. The waiters are not idle meanwhile.
+   * @param start begins to wait for the execution before its promise resolves
+   */
+  async whileStarting<T>(start: () => Promise<T>): Promise<T> {
+    this.#starting++;
+    try {
+      return await start();
+    } finally {
+      this.#starting--;
+      this.#endIfIdle();
+    }
   }
 
   /**
@@ -87,7 +108,7 @@ export class CompletionWaiters {
       pending.waiters.delete(resolve);
       if (pending.waiters.size === 0) this.#remove(executionId, pending);
       this.#size--;
-      if (this.#size === 0) for (const idle of this.#whenIdle.splice(0)) idle();
+      this.#endIfIdle();
       this.#averageWaitMs += 0.1 * (Math.min(performance.now() - startedAt, longestPauseMs / 3) - this.#averageWaitMs);
     }
   }
@@ -103,6 +124,10 @@ export class CompletionWaiters {
     else if (status !== undefined && hasEnded(status)) this.#complete(executionId, pending, status);
     else void this.#read(executionId, pending);
     return pending !== undefined;
+  }
+
+  #endIfIdle(): void {
+    if (this.isIdle) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
   #add(executionId: string): PendingCompletion {

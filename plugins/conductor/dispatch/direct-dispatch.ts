@@ -17,8 +17,11 @@ export type DispatchMessage =
   | { readonly offered: QueueName }
   /** The sender holds polls for this queue, which take up to `count` tasks. */
   | { readonly wanted: QueueName; readonly count: number }
-  /** Tasks for the receiver's workers; none when the sender has no more. */
-  | { readonly given: readonly Task[]; readonly of: QueueName };
+  /**
+   * Tasks for the receiver's workers; none when the sender has no more. `returned`: the sender has stopped, and got them
+   * from the receiver.
+   */
+  | { readonly given: readonly Task[]; readonly of: QueueName; readonly returned?: true };
 
 /** Sends messages to other routers. */
 export interface DispatchPeers {
@@ -73,8 +76,9 @@ export class DirectDispatch {
   constructor(options: DirectDispatchOptions) {
     this.#options = options;
     options.queues.listen((name, waiting) => {
-      if (!options.peers.isConnected || this.#isStopping) return;
+      if (!options.peers.isConnected) return;
       if (waiting === 'task') return this.#offer(name);
+      if (this.#isStopping) return;
       this.#announce(name);
       this.#ask(name);
     });
@@ -107,7 +111,7 @@ export class DirectDispatch {
       this.#known(message.offered).offers.set(from, notAsked);
       this.#ask(message.offered);
     } else if ('wanted' in message) this.#give(message.wanted, Math.min(message.count, maxGiven), from);
-    else this.#take(message.given, message.of, from);
+    else this.#take(message, from);
   }
 
   /** Returns tasks of other routers that no worker has taken. Call it when this router holds no more polls. */
@@ -120,7 +124,7 @@ export class DirectDispatch {
 
   #return(task: Task, name: QueueName): void {
     const router = this.#givenBy.get(task);
-    if (router !== undefined) this.#options.peers.send({ given: [task], of: name }, router);
+    if (router !== undefined) this.#options.peers.send({ given: [task], of: name, returned: true }, router);
   }
 
   #announce(name: QueueName): void {
@@ -164,13 +168,14 @@ export class DirectDispatch {
     this.#options.peers.send({ given, of: name }, router);
   }
 
-  #take(tasks: readonly Task[], name: QueueName, router: string): void {
+  #take({ given: tasks, of: name, returned }: Extract<DispatchMessage, { given: unknown }>, router: string): void {
     const { offers } = this.#known(name);
     if (tasks.length === 0) offers.delete(router);
     else offers.set(router, notAsked);
     for (const task of tasks) {
       this.#givenBy.set(task, router);
-      if (this.#isStopping) this.#return(task, name);
+      // Of two routers that stop, one keeps the task and offers it to the others.
+      if (this.#isStopping && returned === undefined) this.#return(task, name);
       else this.dispatch(name, task);
     }
     this.#ask(name);

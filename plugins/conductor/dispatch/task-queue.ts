@@ -34,10 +34,15 @@ const failedFetchMs = 100;
 /** Fetched tasks that no worker takes go back to the engine after this time (milliseconds). */
 const requeueAfterMs = 1_000;
 /**
- * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker. This router was
- * suspended in between, and the tasks may have timed out in the engine.
+ * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker: this router was
+ * suspended in between. The fetch itself does not count, because a slow engine may need seconds for it.
  */
 const maxHoldMs = 5_000;
+/**
+ * A task also goes back when this fraction of its response timeout has passed since the start of its fetch. The rest is
+ * for the worker. After a fetch during which this router was suspended, tasks may have timed out in the engine.
+ */
+const deliveryFraction = 1 / 2;
 /** Maximum number of tasks of one fetch. */
 const maxFetchCount = 64;
 /**
@@ -49,6 +54,14 @@ const orphanSearchMs = 300_000;
  * default limits, no client waits longer.
  */
 const orphanAgeMs = 120_000;
+
+/** The fetch that returned a task. */
+interface Fetch {
+  /** Returns the milliseconds since its start. */
+  readonly sinceStartMs: () => number;
+  /** Duration in milliseconds. */
+  readonly tookMs: number;
+}
 
 /**
  * The queue of one task type in one domain. At most one fetch runs at a time, however many polls are held. Polls are
@@ -62,8 +75,7 @@ export class TaskQueue implements PolledQueue {
   #heldPolls: HeldPoll[] = [];
   /** Tasks without a worker: dispatched directly, or fetched for a worker that has disconnected. */
   #ready: Task[] = [];
-  /** Milliseconds since the start of the fetch that returned a task. */
-  readonly #sinceFetchMs = new Attachment<Task, () => number>('fetch of a task');
+  readonly #fetchOf = new Attachment<Task, Fetch>('fetch of a task');
   /** True when the engine may have a task that no fetch has returned. */
   #mayHaveTask = true;
   #fetch: Promise<void> | undefined;
@@ -229,14 +241,15 @@ export class TaskQueue implements PolledQueue {
   }
 
   async #pollEngine(count: number, domain: string | undefined): Promise<Task[]> {
-    const sinceFetchMs = startStopwatch();
+    const sinceStartMs = startStopwatch();
     const workerId = this.#heldPolls[0]?.workerId;
     const tasks = await this.#options.engine.pollTasks(this.#options.taskType, {
       count,
       ...(domain === undefined ? {} : { domain }),
       ...(workerId === undefined ? {} : { workerId }),
     });
-    for (const task of tasks) this.#sinceFetchMs.set(task, sinceFetchMs);
+    const fetched = { sinceStartMs, tookMs: sinceStartMs() };
+    for (const task of tasks) this.#fetchOf.set(task, fetched);
     return tasks;
   }
 
@@ -284,8 +297,8 @@ export class TaskQueue implements PolledQueue {
   /** False for a task that was held too long and goes back to the engine. Dispatched tasks are still queued there. */
   #mayDeliver(task: Task): boolean {
     if (isDispatchedTaskId(task.taskId)) return true;
-    const heldMs = this.#sinceFetchMs.get(task)?.() ?? Infinity;
-    if (heldMs <= maxHoldMs) return true;
+    const fetched = this.#fetchOf.get(task);
+    if (fetched !== undefined && isInTime(task, fetched)) return true;
     void requeueTask(task, this.#options);
     return false;
   }
@@ -320,4 +333,12 @@ export class TaskQueue implements PolledQueue {
     this.#ready = this.#ready.filter(({ taskId }) => isDispatchedTaskId(taskId));
     await Promise.all(fetchedTasks.map((task) => requeueTask(task, this.#options)));
   }
+}
+
+function isInTime({ responseTimeoutSeconds }: Task, { sinceStartMs, tookMs }: Fetch): boolean {
+  const ageMs = sinceStartMs();
+  if (ageMs - tookMs > maxHoldMs) return false;
+  const responseTimeoutMs = Number(responseTimeoutSeconds ?? 0) * 1_000;
+  // 0: the engine never times the task out.
+  return responseTimeoutMs === 0 || ageMs <= responseTimeoutMs * deliveryFraction;
 }

@@ -6,7 +6,7 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
-import { announcedBytes, readBody } from '../../../gateway/plugin-api/read-body.ts';
+import { announcedBytes, readBody, releaseBody } from '../../../gateway/plugin-api/read-body.ts';
 import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { errorFields } from '#lib/telemetry/logging/log.ts';
 import { Problem, toProblem } from '#lib/problem/problem.ts';
@@ -157,8 +157,9 @@ class EngineApi {
   async exchange(_call: AllowedCall, context: CallContext): Promise<void> {
     const { queues, limits, dispatchesTasks } = this.#dependencies;
     const { exchange, statuses } = await this.#withBody(context, async (body) => {
-      const parsed = parseExchange(body);
-      return { exchange: parsed, statuses: await this.#reportAll(parsed.results, context) };
+      // The results are parts of the body, which must not stay in memory while the exchange waits for tasks.
+      const { results, ...parsed } = parseExchange(body);
+      return { exchange: parsed, statuses: await this.#reportAll(results, context) };
     });
     const isAccepted = statuses.every((status) => status === 200);
     if (!isAccepted)
@@ -290,6 +291,7 @@ class EngineApi {
       const pause = permit === undefined ? { at: smallResultBytes, until: takePermit } : undefined;
       return await use(await readBody(request, maxBytes, pause));
     } finally {
+      releaseBody(request);
       // Reading the body may have failed before the permit was granted.
       permit?.then(
         (release) => release(),

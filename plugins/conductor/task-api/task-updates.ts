@@ -9,13 +9,12 @@ import type { KnownCompletions, KnownCompletion } from '../dispatch/known-comple
 import type { DirectDispatch } from '../dispatch/direct-dispatch.ts';
 import {
   findTask,
-  isDispatchedTaskId,
   isPending,
   parseDispatchedTaskId,
   taskPath,
   type TaskReference,
 } from '../dispatch/dispatched-task.ts';
-import { poolDomain } from '#lib/conductor/executions/direct-domain.ts';
+import { isDirectDomain, poolDomain } from '#lib/conductor/executions/direct-domain.ts';
 import { retryCountOf, returnedByWorker, returnsWithoutTrace } from '../dispatch/repeated-delivery.ts';
 import type { CompletedTask, WakeUps } from '../dispatch/wake-ups.ts';
 import { memberText, replaceMember, setMember } from './json-members.ts';
@@ -29,8 +28,6 @@ interface DeliveredTask extends QueueName {
   workflowType: string;
   /** False when the engine may retry the task under the same reference name, so that only the id is unique. */
   onlyAttempt: boolean;
-  /** The task, when it was dispatched directly: no poll would return it a second time. */
-  dispatched: Task | undefined;
 }
 
 /** The execution as Conductor's synchronous task update returns it. */
@@ -92,7 +89,6 @@ export class TaskUpdates {
         referenceName: task.referenceTaskName,
         workflowType: String(task['workflowType'] ?? ''),
         onlyAttempt: retryCountOf(task) === 0,
-        dispatched: isDispatchedTaskId(task.taskId) ? task : undefined,
       });
     }
   }
@@ -160,8 +156,8 @@ export class TaskUpdates {
   async #updateDispatched(result: TaskResult, body: Buffer, reference: TaskReference): Promise<AcceptedUpdate> {
     const task = this.#delivered.get(result.taskId);
     if (reference.executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
-    const response = isPlain(result, body)
-      ? await this.#sendOutput(result, body, { ...reference, form: 'COMPLETED' })
+    const { response, pending } = isPlain(result, body)
+      ? { response: await this.#sendOutput(result, body, { ...reference, form: 'COMPLETED' }) }
       : await this.#reportById(result, body);
     if (isNotPending(response)) {
       // The result is a repetition, or its execution has ended in another way: only the engine knows which.
@@ -171,21 +167,25 @@ export class TaskUpdates {
     }
     if (response.status !== 200) return { response, queue: task };
     // An extension of the lease keeps the task with its worker.
-    if (result.status === 'IN_PROGRESS' && result['extendLease'] !== true) this.#dispatchAgain(task, result);
+    const isPostponed = result.status === 'IN_PROGRESS' && result['extendLease'] !== true;
+    if (pending !== undefined && isPostponed) this.#dispatchAgain(pending, result);
     if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
     this.#wake(result, body, { task, completed: completedTask(result, reference.referenceName) });
     // The engine responds with its own id of the task, which the worker does not know.
     return { response: accepted(result), queue: task };
   }
 
-  /** Dispatches a postponed task again. The engine has it queued in the direct domain, which no worker polls. */
-  #dispatchAgain(task: DeliveredTask | undefined, { callbackAfterSeconds = 0 }: TaskResult): void {
-    const { dispatched } = task ?? {};
-    if (task === undefined || dispatched === undefined) return;
-    setTimeout(
-      () => this.#dependencies.directDispatch.dispatch(task, dispatched),
-      Math.min(callbackAfterSeconds * 1_000, maxTimerMs),
-    ).unref();
+  /**
+   * Dispatches a postponed task again, whichever router dispatched it first. The engine has it queued in the direct
+   * domain, which no worker polls. Workers poll any other task, even if a result gives it the id of a dispatched one.
+   */
+  #dispatchAgain(pending: Task, { taskId, outputData = {}, callbackAfterSeconds = 0 }: TaskResult): void {
+    const { domain: direct, ...rest } = pending;
+    if (!isDirectDomain(direct)) return;
+    const domain = poolDomain(direct);
+    const task = { ...(rest as Task), taskId, status: 'IN_PROGRESS', outputData, ...(domain && { domain }) };
+    const dispatch = () => this.#dependencies.directDispatch.dispatch({ taskType: task.taskDefName, domain }, task);
+    setTimeout(dispatch, Math.min(callbackAfterSeconds * 1_000, maxTimerMs)).unref();
   }
 
   /** Completes a task by its reference, with Conductor's short forms of an update. The output is sent unchanged. */
@@ -204,11 +204,17 @@ export class TaskUpdates {
     });
   }
 
-  /** Reports any other result by the engine's task id, which is read first. */
-  async #reportById(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
-    const task = await findTask(this.#engine, result.taskId);
-    if (task === undefined || !isPending(task)) return notFound(result);
-    return this.#report(result, withTaskId(body, task.taskId));
+  /**
+   * Reports any other result by the engine's task id, which is read first.
+   * @returns the response, and the task as it was before; without the task when the engine takes no result for it
+   */
+  async #reportById(
+    result: TaskResult,
+    body: Buffer,
+  ): Promise<{ response: AcceptedUpdate['response']; pending?: Task }> {
+    const pending = await findTask(this.#engine, result.taskId);
+    if (pending === undefined || !isPending(pending)) return { response: notFound(result) };
+    return { response: await this.#report(result, withTaskId(body, pending.taskId)), pending };
   }
 
   /** Completes a task and gets the execution in one call, which saves a read. Null when that is not possible. */

@@ -26,7 +26,9 @@ export function startAndWait(
 ): Start {
   // Workflow definitions read the parameter that selects the domain, so it stays unencrypted.
   const clearParameters = domainOf === undefined ? [] : [domainOf];
-  return async (request) => {
+  return (request) => dependencies.waiters.whileStarting(() => start(request));
+
+  async function start(request: ExecutionRequest) {
     const { received, version, domain, correlationId, isKeyed, waitPolicy } = request;
     const started = await startExecution(
       {
@@ -46,7 +48,7 @@ export function startAndWait(
       dependencies,
     );
     return { executionId: started.executionId, outcome: waitForOutcome(started, request, dependencies) };
-  };
+  }
 }
 
 async function waitForOutcome(

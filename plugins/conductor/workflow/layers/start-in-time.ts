@@ -12,9 +12,10 @@ import { type Layer, leftBeforeStart } from '../execution-request.ts';
  */
 export function startInTime({ draining }: { draining: AbortSignal }): Layer {
   return (next) => async (request) => {
-    if (draining.aborted) throw shuttingDown({ connection: 'close' });
     // A read that nobody waits for does no harm, and is terminated.
     if (!isSafeMethod(request.received.httpMethod) && (await request.hasLeft())) return leftBeforeStart;
+    // Nothing is awaited between this check and the start: a draining router without clients ends the polls of workers.
+    if (draining.aborted) throw shuttingDown({ connection: 'close' });
     if (performance.now() < request.startBefore) return next(request);
     throw new Problem('overloaded', {
       detail: 'The execution could not be started in time.',

@@ -1,7 +1,7 @@
 // Tests of routers that pass each other tasks: each task reaches one worker, wherever polls are held, and a router that
 // stops returns its tasks.
 
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
@@ -130,6 +130,25 @@ it('a task passed to a router that stops is returned', async () => {
   // A task that arrives after the stop is returned too.
   there.dispatch.receive({ given: [taskOf(2)], of: queue }, '0');
   expect(await poll(here.queues)).toEqual([idOf(2)]);
+});
+
+it('a task that is dispatched at a router that has stopped goes to a router that holds a poll', async () => {
+  const [here, there] = [routers.add(), routers.add()];
+  const waiting = poll(there.queues);
+  here.dispatch.stop();
+  here.dispatch.dispatch(queue, taskOf(1));
+  expect(await waiting).toEqual([idOf(1)]);
+});
+
+it('a task that two stopped routers return is passed back once, and goes to a router that holds a poll', async () => {
+  const [here, there] = [routers.add(), routers.add()];
+  const others = routers.add();
+  there.dispatch.receive({ given: [taskOf(1)], of: queue }, '0');
+  here.dispatch.stop();
+  there.dispatch.stop();
+  for (let turns = 0; turns < 50; turns++) await turn();
+  expect(routers.messages.filter((message) => 'given' in message && message.given.length > 0)).toHaveLength(1);
+  expect(await poll(others.queues)).toEqual([idOf(1)]);
 });
 
 it('under load, polls and tasks anywhere: every task reaches one worker, with few messages', async () => {

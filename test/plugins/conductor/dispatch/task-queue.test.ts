@@ -18,6 +18,7 @@ const taskOf = (taskId: string): Task => ({
   taskType: 't',
   referenceTaskName: 't',
   workflowInstanceId: `wf-${taskId}`,
+  responseTimeoutSeconds: 90,
 });
 
 /** An in-memory engine queue whose responses can be held back, to arrange a fetch and a push in any order. */
@@ -300,6 +301,39 @@ describe('tasks', () => {
     await pollUntil('the task to be requeued', () => engine.requeued.includes('a'));
     expect(await waiting).toEqual(['a']);
     expect(engine.looks.length).toBeGreaterThan(1);
+  });
+
+  it('go to a worker although the engine needed seconds for their fetch', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    engine.push('a');
+    engine.hold();
+    const waiting = poll(queue);
+    await pollUntil('the fetch', () => engine.looks.length === 1);
+    vi.setSystemTime(Date.now() + 20_000);
+    engine.release();
+    expect(await waiting).toEqual(['a']);
+    expect(engine.requeued).toEqual([]);
+  });
+
+  it('are returned to the engine when the router was suspended after their fetch', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    engine.push('a');
+    engine.hold();
+    const worker = new AbortController();
+    const gone = poll(queue, { signal: worker.signal });
+    await turn();
+    worker.abort();
+    await gone;
+    engine.release();
+    await turn();
+    expect(queue.readyTasks).toBe(1);
+    vi.setSystemTime(Date.now() + 6_000);
+    expect(await poll(queue)).toEqual(['a']);
+    expect(engine.requeued).toEqual(['a']);
   });
 
   it('that the router holds are returned to the engine when the router stops', async () => {

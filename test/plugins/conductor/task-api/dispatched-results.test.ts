@@ -30,7 +30,10 @@ const workflows: Readonly<Record<string, readonly object[][]>> = {
 };
 
 /** Creates an engine in which the task has this status. It accepts only results of pending tasks. */
-function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
+function setUp(
+  status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT',
+  { delivered = [task], domain = 'direct-dispatch.002' }: { delivered?: readonly Task[]; domain?: string } = {},
+) {
   const calls: string[] = [];
   const pending = status === 'IN_PROGRESS';
   const respond = (code: number, body: unknown = ''): EngineResponse => ({
@@ -45,7 +48,8 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
     if (path.endsWith('/versions')) return respond(200, summaries);
     if (versions !== undefined) return respond(200, { name, tasks: versions[Number(version) - 1], outputParameters });
     if (path.startsWith('/api/workflow/')) {
-      const tasks = [{ ...task, taskId: 'engine-id', domain: 'direct-dispatch', status }];
+      const atEngine = { taskId: 'engine-id', domain, inputData: { inbound: 1 }, status };
+      const tasks = [{ ...task, ...atEngine }];
       return respond(200, { workflowId: executionId, tasks });
     }
     if (path.endsWith('/COMPLETED/sync'))
@@ -57,6 +61,7 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
   const engine = { request } as unknown as Engine;
   const changes: unknown[] = [];
   const dispatched: string[] = [];
+  const again: { queue: unknown; task: Task }[] = [];
   const appeared: unknown[] = [];
   const completions: KnownCompletions = new TransientMap();
   completions.set(executionId, { referenceName: 'read', outputOf: (output) => output, events: [] });
@@ -68,11 +73,14 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
     } as unknown as WakeUps,
     metadata: new WorkflowMetadataCache(engine),
     directDispatch: {
-      dispatch: (_name: unknown, one: Task) => void dispatched.push(one.taskId),
+      dispatch(queue: unknown, one: Task) {
+        dispatched.push(one.taskId);
+        again.push({ queue, task: one });
+      },
     } as unknown as DirectDispatch,
     log: createLog('test', 'silent'),
   });
-  updates.remember([task]);
+  updates.remember(delivered);
   const report = (result: Partial<TaskResult>) => {
     const whole = { taskId, workflowInstanceId: executionId, status: 'COMPLETED', ...result } as TaskResult;
     return updates.update(whole, Buffer.from(JSON.stringify(whole)));
@@ -81,7 +89,7 @@ function setUp(status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT') {
     ...{ engine, workflows: ['college-adaptorWF'], recall: (id) => updates.recall(id) },
     config: { 'client.limited.taskTypes': ['movies_intake'] } as never,
   });
-  return { report, updates, limits, calls, changes, dispatched, appeared };
+  return { report, updates, limits, calls, changes, dispatched, again, appeared };
 }
 
 describe('the result of a dispatched task', () => {
@@ -97,6 +105,34 @@ describe('the result of a dispatched task', () => {
     const { report, changes } = setUp('TIMED_OUT');
     expect((await report({ outputData: { read: 1 } })).response.status).toBe(200);
     expect(changes).toEqual([[executionId, {}]]);
+  });
+
+  it('postponed through a router that did not deliver it: dispatched again with the input that the engine has', async () => {
+    vi.useFakeTimers();
+    const { report, again } = setUp('IN_PROGRESS', { delivered: [] });
+    const postponed = { status: 'IN_PROGRESS', callbackAfterSeconds: 1, outputData: { seen: 1 } } as const;
+    expect((await report(postponed)).response.status).toBe(200);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(again).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    vi.useRealTimers();
+    const atEngine = { status: 'IN_PROGRESS', inputData: { inbound: 1 }, outputData: { seen: 1 }, domain: '002' };
+    expect(again).toEqual([{ queue: { taskType: 'movies_intake', domain: '002' }, task: { ...task, ...atEngine } }]);
+  });
+
+  it('postponed although workers poll the task from the engine: not dispatched', async () => {
+    vi.useFakeTimers();
+    const { report, dispatched } = setUp('IN_PROGRESS', { domain: '002' });
+    await report({ status: 'IN_PROGRESS' });
+    await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    expect(dispatched).toEqual([]);
+  });
+
+  it('the router that delivered the task does not keep its input', async () => {
+    const { updates } = setUp('IN_PROGRESS', { delivered: [] });
+    updates.remember([{ ...task, inputData: { inbound: 'large' } }]);
+    expect(JSON.stringify(updates.recall(taskId))).not.toContain('large');
   });
 
   it('postponed after its execution has ended: not dispatched again', async () => {

@@ -21,7 +21,10 @@ function dependenciesWith(start: Start, ended: Omit<ExecutionStatus, 'workflowId
   const rejected = () => Promise.reject(new Error('not known here'));
   const dependencies = {
     engine: { startWorkflow: () => (sent.starts++, start()), getExecution: rejected },
-    waiters: { waitFor: async () => ({ workflowId: 'e-1', ...ended }) },
+    waiters: {
+      whileStarting: (begin: () => Promise<unknown>) => begin(),
+      waitFor: async () => ({ workflowId: 'e-1', ...ended }),
+    },
     metadata: { metadataOf: rejected },
     wakeUps: { tasksAppeared: nothing },
     completions: new TransientMap(),
