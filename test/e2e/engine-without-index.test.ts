@@ -1,5 +1,5 @@
-// Tests of the list of executions on an engine without a search index: it says so, and an execution is still found by
-// its id.
+// Tests of the pages of executions on an engine without a search index: the list says so, an execution is still found by
+// its id, and no follow-up executions are expected.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import type { RunningEngine } from '../../dev/engine/start-engine.ts';
 import { requires } from '../run/requirements.ts';
 import { call, callerFor } from '../stack/client.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
+import { pollUntil } from '../stack/poll-until.ts';
 import { startPreparedEngine } from '../stack/prepared-engine.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 
@@ -42,5 +43,18 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined)('an engine without a
     const id = String(answer.headers['x-execution-id']);
     expect((await get(`/executions/find?id=${id}`)).headers['location']).toBe(`/executions/${id}`);
     expect((await get(`/executions/${id}`)).text).toContain('movies_intake');
+  });
+
+  it('does not show the follow-up executions of a PATCH as not started', async () => {
+    const body = JSON.stringify({ cccid: 'ABZ9002' });
+    const headers = { 'content-type': 'application/json' };
+    const demo = await callerFor(stack.url);
+    const patched = await demo('/adaptor/001/mock/colleges/001/persons/0318204', { method: 'PATCH', body, headers });
+    expect(patched.status).toBe(200);
+    const text = await pollUntil('the event', async () => {
+      const page = await get(`/executions/${String(patched.headers['x-execution-id'])}`);
+      return /<title>person_patched: EVENT, completed/.test(page.text) && page.text;
+    });
+    expect(text).not.toContain('not started');
   });
 });

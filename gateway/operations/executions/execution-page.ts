@@ -80,5 +80,5 @@ function notFound(id: string): View {
 function isSettled({ endTime }: WholeExecution, { first }: Round): boolean {
   const ends = stepsOf(first).map(({ execution }) => execution?.endTime);
   const isRecent = Date.now() - endTime < settleMs;
-  return ends.every((end) => end !== undefined && end > 0) && !isRecent;
+  return endTime > 0 && ends.every((end) => end !== undefined && end > 0) && !isRecent;
 }

@@ -12,9 +12,7 @@ export async function indexNotice(
   { total }: Pick<ExecutionList, 'total'>,
   { reader, latestExecution }: { reader: ExecutionReader; latestExecution: string | undefined },
 ): Promise<Html | undefined> {
-  if (total > 0) return undefined;
-  const all = await reader.search({}, { offset: 0, size: 1 });
-  if (all.total > 0) return undefined;
+  if (total > 0 || !(await isIndexEmpty(reader))) return undefined;
   const state = latestExecution === undefined ? null : await reader.readState(latestExecution);
   if (state === null)
     return html`<p class="notice">
@@ -26,4 +24,9 @@ export async function indexNotice(
     cannot be listed or filtered, and follow-up executions are not found. A single execution can be opened by its
     <code>X-Execution-Id</code>.
   </p>`;
+}
+
+/** Returns true when a search for any execution finds none. @throws EngineError */
+export async function isIndexEmpty(reader: Pick<ExecutionReader, 'search'>): Promise<boolean> {
+  return (await reader.search({}, { offset: 0, size: 1 })).total === 0;
 }

@@ -5,6 +5,7 @@ import { callerOf } from '#lib/conductor/executions/caller.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
 import { isExecutionId, isQueryName } from '#lib/conductor/executions/names.ts';
+import { isIndexEmpty } from './index-notice.ts';
 
 /** An execution, or an expected one that does not exist, with its follow-up executions. */
 export interface RoundStep {
@@ -22,7 +23,7 @@ export interface RoundStep {
 export interface Round {
   /** Usually only the execution of the request. */
   readonly first: readonly RoundStep[];
-  /** True when the engine has more follow-up executions than are read. */
+  /** True when the engine has more follow-up executions than are read, or has no index to find them. */
   readonly isCut: boolean;
 }
 
@@ -42,15 +43,24 @@ export async function readRound(
   const { executions: rows, total } = isQueryName(sourceId)
     ? await reader.search({ correlationIds: [sourceId] }, { offset: 0, size: maxFollowers })
     : { executions: [], total: 0 };
+  // The execution may not be in the index yet, or the engine may have none.
+  const ids = new Set([...rows.map(({ workflowId }) => workflowId), execution.workflowId]);
+  ids.delete(sourceId);
   const followers: WholeExecution[] = [];
-  for (const { workflowId } of rows) {
-    if (workflowId === sourceId) continue;
-    const follower = workflowId === execution.workflowId ? execution : await reader.readWhole(workflowId);
+  for (const id of ids) {
+    const follower = id === execution.workflowId ? execution : await reader.readWhole(id);
     if (follower !== null) followers.push(follower);
   }
   const tree = new RoundTree(followers, handlers);
   const start = source === null ? [] : [tree.stepOf(source, '', 0)];
-  return { first: [...start, ...tree.others()], isCut: total > maxFollowers };
+  const first = [...start, ...tree.others()];
+  const isMissing = stepsOf(first).some((step) => step.execution === undefined);
+  if (total === 0 && isMissing && (await isIndexEmpty(reader))) return { first: withoutMissing(first), isCut: true };
+  return { first, isCut: total > maxFollowers };
+}
+
+function withoutMissing(steps: readonly RoundStep[]): RoundStep[] {
+  return steps.flatMap((step) => (step.execution === undefined ? [] : { ...step, next: withoutMissing(step.next) }));
 }
 
 /** Executions that were started by an event carry the id of their source. */

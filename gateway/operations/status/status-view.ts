@@ -40,11 +40,13 @@ export function statusView(status: Status, options: StatusViewOptions): Html {
     </section>`;
 }
 
+/** One element, so that the elements after it keep their positions when there are reasons. */
 function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): Html {
   const list = (found: Status['readiness']['reasons']) =>
     Object.entries(found).flatMap(([name, lines]) => lines.map((line) => html`<li><b>${name}</b> ${line}</li>`));
   const lines = [...list(reasons), ...list(notices)];
-  return html`<p class="health ${ready ? 'ok' : 'wrong'}">
+  return html`<div>
+    <p class="health ${ready ? 'ok' : 'wrong'}">
       <strong>${ready ? 'Ready' : 'Not ready'}</strong> <span>up ${formatAge(upSeconds)}</span>
     </p>
     ${
@@ -53,7 +55,8 @@ function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): 
         : html`<ul class="reasons">
             ${lines}
           </ul>`
-    }`;
+    }
+  </div>`;
 }
 
 /** The script draws the charts, so they are not replaced when the page refreshes itself. */

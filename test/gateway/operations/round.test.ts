@@ -36,16 +36,21 @@ const share = execution('share-0001', 'mdm-shareWF', {
   taskToDomain: { mdm_share: '002' },
 });
 
-/** Returns a reader that finds these executions by their correlation id. */
+/** Returns a reader that finds these executions by their correlation id, or all of them. */
 function readerOf(...executions: WholeExecution[]): ExecutionReader {
   return {
-    async search({ correlationIds = [] }) {
-      const rows = executions.filter(({ correlationId = '' }) => correlationIds.includes(correlationId));
+    async search({ correlationIds }) {
+      const rows = executions.filter(({ correlationId = '' }) => correlationIds?.includes(correlationId) ?? true);
       return { executions: rows as unknown as ExecutionSummary[], total: rows.length, bytes: 0 };
     },
     readWhole: async (id) => executions.find(({ workflowId }) => workflowId === id) ?? null,
     readState: async () => null,
   };
+}
+
+/** Returns a reader of an engine without an index. */
+function readerWithoutIndex(...executions: WholeExecution[]): ExecutionReader {
+  return { ...readerOf(...executions), search: async () => ({ executions: [], total: 0, bytes: 0 }) };
 }
 
 const outline = (steps: readonly RoundStep[]): unknown[] =>
@@ -71,6 +76,33 @@ describe('readRound', () => {
     expect(outline(first)).toEqual([
       ['college-adaptorWF - COMPLETED', ['mdmWF - COMPLETED', ['mdm-shareWF 002 missing']]],
     ]);
+  });
+
+  it('shows a notification that is missing', async () => {
+    const { first } = await readRound(readerOf(patch), patch, handlers);
+    expect(outline(first)).toEqual([['college-adaptorWF - COMPLETED', ['mdmWF - missing']]]);
+  });
+
+  it('expects no follow-up executions on an engine without an index, where they are not found', async () => {
+    const reader = readerWithoutIndex(patch, notification, share);
+    expect(outline((await readRound(reader, patch, handlers)).first)).toEqual([['college-adaptorWF - COMPLETED']]);
+    const { first, isCut } = await readRound(reader, notification, handlers);
+    expect(outline(first)).toEqual([['college-adaptorWF - COMPLETED', ['mdmWF - COMPLETED']]]);
+    expect(isCut).toBe(true);
+    expect(outline((await readRound(reader, share, handlers)).first)).toEqual([
+      ['college-adaptorWF - COMPLETED'],
+      ['mdm-shareWF 002 COMPLETED'],
+    ]);
+  });
+
+  it('contains the execution itself before it is in the index, and when its source no longer exists', async () => {
+    const reader = { ...readerOf(patch, share), search: readerOf(patch).search };
+    expect(outline((await readRound(reader, share, handlers)).first)).toEqual([
+      ['college-adaptorWF - COMPLETED', ['mdmWF - missing']],
+      ['mdm-shareWF 002 COMPLETED'],
+    ]);
+    const { first } = await readRound(readerWithoutIndex(share), share, handlers);
+    expect(outline(first)).toEqual([['mdm-shareWF 002 COMPLETED']]);
   });
 
   it('shows only the execution itself when it has no events', async () => {

@@ -20,17 +20,24 @@ function morph(old, fresh) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
     return;
   }
-  if (old.hasAttribute('data-keep')) return;
+  if (isKept(old)) return;
   for (const { name } of [...old.attributes])
     if (!fresh.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   morphChildren(old, fresh);
 }
 
+const isKept = (node) => node.nodeType === Node.ELEMENT_NODE && node.hasAttribute('data-keep');
+
+/** Pairs children by position, except elements with `data-keep`, which are paired with each other. */
 function morphChildren(old, fresh) {
-  const [before, after] = [[...old.childNodes], [...fresh.childNodes]];
-  before.slice(after.length).forEach((node) => node.remove());
-  after.forEach((node, index) => (index < before.length ? morph(before[index], node) : old.append(node)));
+  const before = [...old.childNodes];
+  for (const node of [...fresh.childNodes]) {
+    if (isKept(node) && before.some(isKept)) while (!isKept(before[0])) before.shift().remove();
+    if (before.length === 0 || isKept(node) !== isKept(before[0])) old.insertBefore(node, before[0] ?? null);
+    else morph(before.shift(), node);
+  }
+  before.forEach((node) => node.remove());
 }
 
 /** Returns false when no further change is expected. */

@@ -1,0 +1,53 @@
+// Tests of the page of one execution: how long it refreshes itself.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionReader } from '#lib/conductor/executions/find-executions.ts';
+import { createExecutionRoutes } from '../../../gateway/operations/executions/execution-page.ts';
+import { type OperationsServer, startOperationsServer } from '../../../gateway/operations/operations-server.ts';
+import { call } from '../../stack/client.ts';
+
+const ended: WholeExecution = {
+  ...{ workflowId: 'share-0001', workflowName: 'mdm-shareWF', workflowVersion: 1, status: 'COMPLETED' },
+  ...{ startTime: 1, endTime: 2, input: {}, output: {}, tasks: [] },
+};
+let execution: WholeExecution;
+let server: OperationsServer;
+
+/** An engine whose index does not contain the execution. */
+const reader: ExecutionReader = {
+  search: async () => ({ executions: [], total: 0, bytes: 0 }),
+  readWhole: async (id) => (id === execution.workflowId ? execution : null),
+  readState: async () => null,
+};
+
+beforeAll(async () => {
+  const readers = { open: () => reader, close: async () => undefined };
+  server = await startOperationsServer({
+    ...{ host: '127.0.0.1', port: 0, hosts: [], keys: 'ops.port' },
+    readiness: { ask: async () => ({ ready: true, reasons: {}, notices: {} }) },
+    pages: createExecutionRoutes({ readers, uiURL: undefined, handlers: () => [] }),
+  });
+});
+afterAll(() => server.stop());
+
+const isLast = async () => {
+  const { headers } = await call(`${server.url}/executions/view?id=${execution.workflowId}`);
+  return headers['refresh-ended'] === 'true';
+};
+
+describe('the page of an execution', () => {
+  it('refreshes itself until two minutes after the end', async () => {
+    execution = { ...ended, endTime: Date.now() };
+    expect(await isLast()).toBe(false);
+    execution = ended;
+    expect(await isLast()).toBe(true);
+  });
+
+  it('refreshes itself while the execution is running, even when its source no longer exists', async () => {
+    execution = { ...ended, status: 'RUNNING', endTime: 0 };
+    expect(await isLast()).toBe(false);
+    execution = { ...execution, correlationId: 'patch-0001', input: { sourceExecutionId: 'patch-0001' } };
+    expect(await isLast()).toBe(false);
+  });
+});
