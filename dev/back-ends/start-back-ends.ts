@@ -42,7 +42,7 @@ const colleges = ['001', '002'];
 export async function startBackEnds(options: BackEndsOptions): Promise<BackEnds> {
   const store = openStore(options.stateDir, seed);
   const server = createServer(createApp(store, { ...options, log: options.log ?? createLog('back-ends', 'silent') }));
-  // Longer than the workers' keep-alive, so that workers never write to a connection that is being closed.
+  // Longer than the workers' keep-alive, so that workers never send a request on a connection that is being closed.
   server.keepAliveTimeout = 120_000;
   try {
     const listening = await listenOnLoopback(server, {

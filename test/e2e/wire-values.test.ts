@@ -214,7 +214,7 @@ describe('header fields on their way to the back end', () => {
     expect(rest).toEqual({
       accept: 'a/b',
       'accept-encoding': 'identity',
-      connection: 'keep-alive',
+      connection: method === 'GET' ? 'keep-alive' : 'close',
       'content-length': '1',
       host: new URL(backEnd.url).host,
       'user-agent': 'u',

@@ -1,4 +1,5 @@
-// An HTTP client for back ends: keep-alive connections, one deadline per call, retries of reads, unmodified paths.
+// An HTTP client for back ends: keep-alive connections for reads, one deadline per call, retries of reads, unmodified
+// paths.
 
 import http from 'node:http';
 import https from 'node:https';
@@ -52,10 +53,7 @@ export interface BackEndCallerOptions {
 /** Retries of a read whose connection failed, and the pauses between them in milliseconds. */
 const maxRetries = 2;
 const retryPause = { base: 100, max: 200 };
-/**
- * Idle connections are closed after this many milliseconds. When a back end closes an idle connection while a write is
- * being sent, the outcome of that write is unknown.
- */
+/** Idle connections are closed after this many milliseconds. */
 const maxIdleMs = 4_000;
 
 /** Stops axios from adding its own values of these headers. */
@@ -63,8 +61,26 @@ const suppressedHeaders = { accept: false, 'content-type': false, 'user-agent': 
 
 /** Creates the client for all back ends of a process. `close` closes its connections. */
 export function createBackEndCaller(options: BackEndCallerOptions): { call: CallBackEnd; close: () => void } {
-  const httpAgent = new http.Agent({ keepAlive: true, timeout: maxIdleMs, lookup });
-  const httpsAgent = new https.Agent({ keepAlive: true, timeout: maxIdleMs, lookup });
+  const readClient = createClient({ keepAlive: true, timeout: maxIdleMs, lookup }, options);
+  // If a back end closes an idle connection while a write is being sent on it, the outcome of the write is unknown.
+  const writeClient = createClient({ keepAlive: false, lookup }, options);
+  const close = () => {
+    readClient.close();
+    writeClient.close();
+  };
+  const call: CallBackEnd = (request) => {
+    const { client } = isSafeMethod(request.method) ? readClient : writeClient;
+    return callWithRetries(client, request, options.timeoutMs);
+  };
+  return { call, close };
+}
+
+function createClient(
+  agentOptions: http.AgentOptions,
+  { maxResponseBytes }: BackEndCallerOptions,
+): { client: AxiosInstance; close: () => void } {
+  const httpAgent = new http.Agent(agentOptions);
+  const httpsAgent = new https.Agent(agentOptions);
   const client = axios.create({
     httpAgent,
     httpsAgent,
@@ -72,7 +88,7 @@ export function createBackEndCaller(options: BackEndCallerOptions): { call: Call
     maxRedirects: 0,
     decompress: false,
     responseType: 'arraybuffer',
-    maxContentLength: options.maxResponseBytes,
+    maxContentLength: maxResponseBytes,
     maxBodyLength: Infinity,
     transformRequest: [],
     transformResponse: [],
@@ -82,7 +98,7 @@ export function createBackEndCaller(options: BackEndCallerOptions): { call: Call
     httpAgent.destroy();
     httpsAgent.destroy();
   };
-  return { call: (request) => callWithRetries(client, request, options.timeoutMs), close };
+  return { client, close };
 }
 
 async function callWithRetries(
@@ -109,20 +125,25 @@ async function sendUntilDeadline(
   const writes = !isSafeMethod(request.method);
   for (let failures = 1; ; failures++) {
     let failure: BackEndFailure;
+    let sent = false;
+    const onSend = () => {
+      sent = true;
+    };
     try {
-      return await send(client, request, { target, signal });
+      return await send(client, request, { target, signal, onSend });
     } catch (error) {
-      failure = toBackEndFailure(error, { writes, timeoutMs, timedOut: signal.aborted });
+      failure = toBackEndFailure(error, { writes, timeoutMs, timedOut: signal.aborted, sent });
     }
     if (writes || !failure.connectionLost || failures > maxRetries) throw failure;
     await pause(backoff(failures, retryPause), signal);
+    if (signal.aborted) throw failure;
   }
 }
 
 async function send(
   client: AxiosInstance,
   { method, headers, body, isLate = () => false }: BackEndRequest,
-  { target, signal }: { target: Target; signal: AbortSignal },
+  { target, signal, onSend }: { target: Target; signal: AbortSignal; onSend: () => void },
 ): Promise<BackEndResponse> {
   const response = await client.request<Buffer>({
     url: target.origin,
@@ -131,24 +152,41 @@ async function send(
     // Node frames an absent body itself: `content-length: 0` for methods that have a body, nothing for GET.
     ...(body.length === 0 ? {} : { data: body }),
     signal,
-    transport: exactTransport(target, isLate),
+    transport: exactTransport(target, { isLate, onSend }),
   } as AxiosRequestConfig);
   return { status: response.status, headers: { ...response.headers }, body: response.data };
 }
 
+/** What the transport calls when it has a connection for a request, before it sends the first byte. */
+interface SendHooks {
+  /** Returns true when the request must not be sent any more. */
+  isLate: () => boolean;
+  /** The request is sent now. For `https:`, the TLS handshake is complete. */
+  onSend: () => void;
+}
+
 /** Returns Node's HTTP client with an unmodified request target. A URL object would normalise the target. */
-function exactTransport({ origin, pathAndQuery }: Target, isLate: () => boolean): { request: typeof http.request } {
+function exactTransport(
+  { origin, pathAndQuery }: Target,
+  { isLate, onSend }: SendHooks,
+): { request: typeof http.request } {
   const isSecure = origin.startsWith('https:');
   const { request } = isSecure ? https : http;
   const exact = (options: http.RequestOptions, callback: (response: http.IncomingMessage) => void) => {
     const clientRequest = request({ ...options, path: pathAndQuery }, callback);
-    const abortWhenLate = () => {
-      if (isLate()) clientRequest.destroy(Object.assign(new Error('the task has expired'), { code: taskExpiredCode }));
+    const abortWhenLate = (): boolean => {
+      const late = isLate();
+      if (late) clientRequest.destroy(Object.assign(new Error('the task has expired'), { code: taskExpiredCode }));
+      return late;
+    };
+    const sendUnlessLate = () => {
+      if (!abortWhenLate()) onSend();
     };
     // Bytes written before the connection exists are sent as soon as it exists, so the check runs again at that moment.
     clientRequest.once('socket', (socket) => {
+      if (!socket.connecting) return sendUnlessLate();
       abortWhenLate();
-      if (socket.connecting) socket.prependOnceListener(isSecure ? 'secureConnect' : 'connect', abortWhenLate);
+      socket.prependOnceListener(isSecure ? 'secureConnect' : 'connect', sendUnlessLate);
     });
     // Node destroys the connection of an unsolicited 101 without an error, and axios would wait indefinitely.
     return clientRequest.once('upgrade', (_response, socket) => {

@@ -1,7 +1,9 @@
 // Tests of the back-end client over real sockets, with well-behaved and faulty back ends.
 
+import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type SecureVersion } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BackEndFailure } from '../../../workers/back-end/back-end-failure.ts';
@@ -67,8 +69,8 @@ describe('a request of an expired task', () => {
 
   test('is not sent on a keep-alive connection', async () => {
     const { url, requests } = await against(ok);
-    await caller.call(write(url, { isLate: () => false }));
-    await failureOf(caller.call(write(url, { isLate: () => true })));
+    await caller.call(read(url, { isLate: () => false }));
+    await failureOf(caller.call(read(url, { isLate: () => true })));
     expect(requests).toHaveLength(1);
   });
 });
@@ -133,6 +135,17 @@ describe('the request', () => {
     for (let call = 0; call < 5; call++) await caller.call(read(url));
     expect(connections()).toBe(1);
   });
+
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+    '%s is sent on a connection of its own, which is not kept',
+    async (method) => {
+      const { url, connections, requests } = await against(ok);
+      await caller.call(read(url));
+      for (let call = 0; call < 3; call++) await caller.call(write(url, { method }));
+      expect(connections()).toBe(4);
+      expect(requests.at(-1)).toMatch(/\r\nconnection: close\r\n/i);
+    },
+  );
 
   test('ignores proxy environment variables', async () => {
     const { url } = await against(ok);
@@ -213,6 +226,50 @@ describe('calls without a complete response', () => {
     expect(failure.code).toBe('back-end-unreachable');
     await new Promise((resolve) => server.close(resolve));
   });
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['closes', (socket) => void socket.end()],
+    ['resets', (socket) => void socket.resetAndDestroy()],
+  ])('a back end that %s the connection in the TLS handshake → back-end-unreachable', async (_label, react) => {
+    const { url, stop } = await listen(createTcpServer((socket) => socket.once('data', () => react(socket))));
+    expect((await failureOf(caller.call(write(url)))).reason).toBe(
+      'back-end-unreachable: no connection; nothing was changed',
+    );
+    expect((await failureOf(caller.call(read(url)))).reason).toBe('back-end-unreachable: no connection');
+    await stop();
+  });
+
+  test('a TLS handshake that does not end before the deadline → back-end-unreachable', async () => {
+    const { url, stop } = await listen(createTcpServer());
+    expect((await failureOf(impatient.call(write(url)))).reason).toBe(
+      `back-end-unreachable: no connection within ${timeoutMs} ms; nothing was changed`,
+    );
+    expect((await failureOf(impatient.call(read(url)))).reason).toBe(
+      `back-end-unreachable: no connection within ${timeoutMs} ms`,
+    );
+    await stop();
+  });
+
+  test.each<SecureVersion>(['TLSv1.2', 'TLSv1.3'])(
+    'a certificate that is not trusted → back-end-unreachable, and nothing is sent (%s)',
+    async (version) => {
+      const certificate = makeCertificate();
+      let received = '';
+      const closed = Promise.withResolvers<void>();
+      const server = createTlsServer({ key: certificate, cert: certificate, minVersion: version, maxVersion: version });
+      server.on('connection', (socket: Socket) => socket.once('close', () => closed.resolve()));
+      server.on('secureConnection', (socket) => {
+        socket.on('data', (chunk) => void (received += chunk.toString())).on('error', () => undefined);
+      });
+      const { url, stop } = await listen(server);
+      expect((await failureOf(caller.call(write(url)))).reason).toBe(
+        'back-end-unreachable: no connection; nothing was changed',
+      );
+      await closed.promise;
+      expect(received).toBe('');
+      await stop();
+    },
+  );
 
   test.each<[string, Reaction]>([
     ['never answers', () => undefined],
@@ -328,6 +385,29 @@ describe('retries', () => {
     expect(requests).toHaveLength(1);
   });
 });
+
+/** Starts a server on a free port of 127.0.0.1. `url` begins with `https:`. */
+async function listen(server: Server) {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Returns a self-signed certificate for 127.0.0.1 and its key, as PEM. */
+function makeCertificate(): string {
+  const names = ['-subj', '/CN=test', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  return execFileSync('openssl', [...kind, ...names, '-keyout', '-'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  }).toString();
+}
 
 function drip(socket: Socket): void {
   socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
