@@ -4,7 +4,7 @@ import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { ReceivedInbound } from '#lib/envelope/inbound.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
-import { withoutContentCoding } from '#lib/http/content-coding.ts';
+import { readableBody } from '#lib/http/readable-body.ts';
 import { encodeText } from '#lib/envelope/text.ts';
 import { createPayloadCodec, type PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
@@ -82,9 +82,9 @@ function changeTimeOf(outbound: unknown): { changedAt?: string } {
   return typeof answeredAt === 'string' && !Number.isNaN(Date.parse(answeredAt)) ? { changedAt: answeredAt } : {};
 }
 
-/** Returns a message whose body has no content coding, so that this worker and MDM can parse it. */
+/** Returns a message whose body this worker and MDM can parse. */
 function readable<T extends ReceivedInbound | BackEndResponse>(message: T, maxBytes: number): T {
-  return { ...message, body: withoutContentCoding(message, maxBytes) };
+  return { ...message, body: readableBody(message, maxBytes) };
 }
 
 /** Returns the response to the PATCH. @throws CodedFailure `payload-unreadable` when it cannot be decrypted */

@@ -6,7 +6,7 @@ import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { reconcilerRoute } from '#lib/envelope/inbound.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
-import { withoutContentCoding } from '#lib/http/content-coding.ts';
+import { readableBody } from '#lib/http/readable-body.ts';
 import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { type Decision, type DecisionContext, hasElapsed, lastTask, settled } from './decision.ts';
 import { intakeTask, patchWorkflow, readVersion } from './mdm-definitions.ts';
@@ -73,8 +73,8 @@ export function decideByResponse(
   if (response.status < 200 || response.status > 299)
     return undecided(`the back end responded to a GET with status ${response.status}`);
   const { inbound } = execution.input;
-  const patch = withoutContentCoding(handlers.codec.unpackInbound(inbound), maxDecodedBytes);
-  switch (appliedChangeOf(patch, withoutContentCoding(response, maxDecodedBytes))) {
+  const patch = readableBody(handlers.codec.unpackInbound(inbound), maxDecodedBytes);
+  switch (appliedChangeOf(patch, readableBody(response, maxDecodedBytes))) {
     case 'all':
     case 'some':
       return handlers.applied({

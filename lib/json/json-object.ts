@@ -15,7 +15,7 @@ export function parseJsonObject(
   toValue: (digits: string) => unknown = (digits) => digits,
 ): Record<string, unknown> | null {
   try {
-    const value = (JSON.parse as ParseWithSource)(textOf(json), (_key, member, { source }) =>
+    const value = (JSON.parse as ParseWithSource)(json.toString(), (_key, member, { source }) =>
       typeof member === 'number' ? toValue(source ?? String(member)) : member,
     );
     return isJsonObject(value) ? value : null;
@@ -27,16 +27,11 @@ export function parseJsonObject(
 /** Returns a JSON object as JSON.parse does; null when `json` is anything else. @param json bytes in UTF-8, or text */
 export function readJsonObject(json: Buffer | string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(textOf(json));
+    const value: unknown = JSON.parse(json.toString());
     return isJsonObject(value) ? value : null;
   } catch {
     return null;
   }
-}
-
-/** Removes a byte order mark, which some clients send (RFC 8259 section 8.1). */
-function textOf(json: Buffer | string): string {
-  return json.toString().replace(/^\ufeff/, '');
 }
 
 /** Returns true for an object that is neither null nor an array. */

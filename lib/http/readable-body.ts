@@ -1,4 +1,4 @@
-// Removes content codings (RFC 9110 section 8.4) from a body.
+// Makes a body readable: without content codings (RFC 9110 section 8.4) and without a byte order mark.
 
 import { brotliDecompressSync, gunzipSync, inflateSync, type ZlibOptions } from 'node:zlib';
 
@@ -19,11 +19,19 @@ interface Message {
   readonly body: Buffer;
 }
 
+const byteOrderMark = Buffer.from('\ufeff');
+
 /**
- * Returns the body of a message without the codings of its `Content-Encoding`: gzip, deflate, br. The body itself when
- * it has another coding, is damaged, or would have more than `maxBytes` bytes.
+ * Returns the body of a message without the codings of its `Content-Encoding` (gzip, deflate, br), and without a byte
+ * order mark, which a JSON parser may reject (RFC 8259 section 8.1). A body with another coding, a damaged one, or one
+ * that would have more than `maxBytes` bytes keeps its coding.
  */
-export function withoutContentCoding({ headers, body }: Message, maxBytes: number): Buffer {
+export function readableBody(message: Message, maxBytes: number): Buffer {
+  const body = withoutCoding(message, maxBytes);
+  return body.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? body.subarray(byteOrderMark.length) : body;
+}
+
+function withoutCoding({ headers, body }: Message, maxBytes: number): Buffer {
   const coding = headers['content-encoding'];
   if (coding === undefined) return body;
   const codings = String(coding).toLowerCase().split(',').reverse();
