@@ -13,6 +13,14 @@ export type RedisClient = ReturnType<typeof createClient>;
 /** Runs one command. It must not retain `client`, which is replaced after an outage. */
 export type RedisCommand<T> = (client: RedisClient) => Promise<T>;
 
+/** A command that runs now or later, in the order of the calls. */
+interface EventualCommand {
+  readonly order: number;
+  readonly command: RedisCommand<unknown>;
+  /** Resolves the promise of the call. */
+  readonly resolve: () => void;
+}
+
 /** Resolution of all deadlines, in milliseconds: one timer serves every command. */
 const tickMs = 50;
 /** A command without a reply after this many whole ticks (250 to 300 ms) has exceeded its deadline. */
@@ -63,7 +71,9 @@ export class Redis {
   /** The client of the connection attempt in progress. */
   #candidate: RedisClient | undefined;
   readonly #listeners = new Map<string, (message: string) => void>();
-  #postponed: RedisCommand<unknown>[] = [];
+  #postponed: EventualCommand[] = [];
+  /** Number of calls of `runEventually`. */
+  #eventuals = 0;
   #timer: NodeJS.Timeout | undefined;
   /** Ticks so far. A suspended process does not count ticks, so it does not mistake its own pause for a hung Redis. */
   #now = 0;
@@ -138,25 +148,39 @@ export class Redis {
    * Runs a command whose reply is not needed, such as releasing a lock, now or, when too many commands are pending or
    * during an outage, later. At most the latest 10,000 commands are postponed, so whatever they release must also expire
    * by itself.
-   * @returns a promise that resolves when the command has run or is postponed; never rejects
+   * @returns a promise that resolves when the command has run, or during an outage; never rejects
    */
   async runEventually(command: RedisCommand<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const eventual = { order: this.#eventuals++, command, resolve };
     // Commands run in order: the end of an execution is recorded after its start.
-    if (this.#postponed.length > 0) this.#postpone(command);
-    else await this.#runOrPostpone(command);
+    if (this.#postponed.length > 0) this.#postpone(eventual);
+    else void this.#runOrPostpone(eventual);
+    await promise;
   }
 
-  async #runOrPostpone(command: RedisCommand<unknown>): Promise<void> {
+  async #runOrPostpone(eventual: EventualCommand): Promise<void> {
     try {
-      await this.run(command);
+      await this.run(eventual.command);
     } catch (error) {
-      if (error instanceof RedisUnavailable && !isRejectedAgain(error.cause)) this.#postpone(command);
+      if (error instanceof RedisUnavailable && !isRejectedAgain(error.cause)) return this.#postpone(eventual);
     }
+    eventual.resolve();
   }
 
-  #postpone(command: RedisCommand<unknown>): void {
-    this.#postponed.push(command);
-    if (this.#postponed.length > maxPostponed) this.#postponed.shift();
+  #postpone(eventual: EventualCommand): void {
+    // A command that has failed goes back before those that were postponed after it.
+    const place = this.#postponed.findLastIndex(({ order }) => order < eventual.order) + 1;
+    this.#postponed.splice(place, 0, eventual);
+    if (this.#postponed.length > maxPostponed) this.#postponed.shift()?.resolve();
+    if (this.#client === undefined) eventual.resolve();
+  }
+
+  /** Sends the first postponed commands. */
+  #sendPostponed(): void {
+    const free = maxPending - (this.#sent - this.#settled);
+    for (const eventual of this.#postponed.splice(0, Math.min(free, maxPostponedPerTick)))
+      void this.#runOrPostpone(eventual);
   }
 
   /**
@@ -194,9 +218,7 @@ export class Redis {
     this.#sentAt.push(this.#sent);
     const due = this.#sentAt.length > commandTicks ? (this.#sentAt.shift() ?? 0) : 0;
     if (this.#settled < due) return this.#fail(client, new Error(`no reply within ${commandTicks * tickMs} ms`));
-    const free = maxPending - (this.#sent - this.#settled);
-    for (const command of this.#postponed.splice(0, Math.min(free, maxPostponedPerTick)))
-      void this.#runOrPostpone(command);
+    this.#sendPostponed();
     if (this.#now % idleTicks !== 0) return;
     if (this.#sent === this.#sentAtLastCheck) void this.run((idle) => idle.ping()).catch(() => undefined);
     this.#sentAtLastCheck = this.#sent;
@@ -231,6 +253,7 @@ export class Redis {
     if (this.#isOutage) this.#log.info('Redis responds again');
     this.#isOutage = false;
     this.#endFirstAttempt();
+    this.#sendPostponed();
   }
 
   #fail(client: RedisClient, error: unknown): void {
@@ -241,6 +264,7 @@ export class Redis {
     if (!this.#isOutage) this.#log.warn(errorFields(error), 'Redis does not respond; reconnecting every second');
     this.#isOutage = true;
     this.#endFirstAttempt();
+    for (const { resolve } of this.#postponed) resolve();
   }
 }
 

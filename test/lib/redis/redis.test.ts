@@ -182,20 +182,51 @@ describe('the connection to Redis', requires('redis'), () => {
     const key = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const pending = Array.from({ length: 10_000 }, () => redis.run(() => promise));
-    await redis.runEventually((client) => client.rPush(key, 'first'));
+    const first = redis.runEventually((client) => client.rPush(key, 'first'));
     resolve();
-    await Promise.all(pending);
+    await Promise.all([...pending, first]);
     await redis.runEventually((client) => client.rPush(key, 'second'));
     await pollUntil('both commands', async () => (await server.command('LLEN', key)) === 2);
     expect(await server.command('LRANGE', key, '0', '-1')).toEqual(['first', 'second']);
     expect(lines).toEqual([]);
   });
 
+  it('resolves after a command has run when earlier ones were postponed and Redis responds', async () => {
+    const key = randomUUID();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const pending = Array.from({ length: 10_000 }, () => redis.run(() => promise));
+    const first = redis.runEventually((client) => client.set(randomUUID(), 'first'));
+    resolve();
+    await Promise.all(pending);
+    await redis.runEventually((client) => client.set(key, 'second'));
+    expect(await redis.run((client) => client.get(key))).toBe('second');
+    await first;
+  });
+
+  it('sends postponed commands before others after an outage, and keeps their order through a second one', async () => {
+    const key = randomUUID();
+    server.hang();
+    await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) => redis.runEventually((client) => client.rPush(key, String(index)))),
+    );
+    // The first portion is sent when the outage ends, and fails again.
+    server.resume();
+    await untilResponding(redis);
+    server.hang();
+    await pollUntil('the second outage', () => !redis.isResponding);
+    server.resume();
+    await pollUntil('all commands', async () => Number(await server.command('LLEN', key)) >= 1_000);
+    const values = (await server.command('LRANGE', key, '0', '-1')) as string[];
+    // A command whose reply was lost runs twice.
+    const firsts = [...new Set(values)].map(Number);
+    expect(firsts).toEqual(Array.from({ length: 1_000 }, (_, index) => index));
+  });
+
   it('runs postponed commands before it stops', async () => {
     const key = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const pending = Array.from({ length: 10_000 }, () => redis.run(() => promise));
-    await redis.runEventually((client) => client.set(key, 'late'));
+    void redis.runEventually((client) => client.set(key, 'late'));
     resolve();
     await Promise.all(pending);
     await redis.stop();
