@@ -146,7 +146,9 @@ async function readLayers({ env = process.env, rootDir }: LoadOptions, problems:
   };
   const attempts: (() => RemoteLayer | null | Promise<RemoteLayer>)[] = [
     () => readDefaults(rootDir),
-    ...splitList(setting('config.url') ?? '').map((address) => () => readRemote(address, remote)),
+    ...splitList(setting('config.url') ?? '').map(
+      (address, index) => () => readRemote(address, { ...remote, position: index + 1 }),
+    ),
     () => (setting('profile') ? readProfile(setting('profile') as string, keyOfVariable, rootDir) : null),
   ];
   const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));

@@ -7,12 +7,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { getProperties } from 'properties-file';
 import { type Layer, readPropertyFile } from './sources.ts';
-import { withoutPassword } from './without-password.ts';
 
 /** How remote property files are fetched. */
 export interface RemoteOptions {
   /** Deadline of one attempt, in milliseconds. */
   timeoutMs: number;
+  /** Position of the address in `config.url`, from 1; messages contain it instead of a malformed address. */
+  position: number;
   /** Number of attempts, with a short pause between them. Default: 3. */
   tries?: number;
   /** Directory of the last known good copies, which are used when a file cannot be fetched. Default: none. */
@@ -34,8 +35,10 @@ export interface RemoteLayer extends Layer {
  */
 export async function readRemote(address: string, options: RemoteOptions): Promise<RemoteLayer> {
   const url = URL.parse(address);
-  if (url === null || !['http:', 'https:', 'file:'].includes(url.protocol))
-    throw new Error(`config.url: ${withoutPassword(address)} is not an http, https or file URL`);
+  if (url === null || !['http:', 'https:', 'file:'].includes(url.protocol)) {
+    const hint = 'is not an http, https or file URL; in a password, write a comma as %2C';
+    throw new Error(`config.url: address ${options.position} ${hint}`);
+  }
   if (url.protocol === 'file:') return { ...readPropertyFile(fileURLToPath(url)), origin: address };
   const { lastKnownGoodDir: dir } = options;
   const copy = dir && join(dir, `${digest(address)}.properties`);

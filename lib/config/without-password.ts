@@ -2,6 +2,6 @@
 
 /** Masks credentials in URLs such as `https://user:password@host`. */
 export function withoutPassword(value: string): string {
-  // A password may contain an @ (the last one ends it, URL Standard) or a comma.
-  return value.replace(/\/\/[^/?#\s"]*@/g, '//********@');
+  // Up to the last @: a password may contain an @ or a comma (URL Standard), and in a malformed URL any character.
+  return value.replace(/\/\/\S*@/g, '//********@');
 }

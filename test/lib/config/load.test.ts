@@ -161,7 +161,7 @@ describe('problems are all reported at once', () => {
   });
 
   it('any other malformed URL, without its password', async () => {
-    for (const password of ['hush', 'hu,sh', 'hu@sh']) {
+    for (const password of ['hush', 'hu,sh', 'hu@sh', 'hu"sh', 'hu#sh', 'hu/sh', 'hu?sh']) {
       const [problem] = await problemsOf({ OAUTH_ISSUER: `htp://user:${password}@id.example.org` });
       expect(problem).toBe(
         'environment: oauth.issuer must be an http or https URL, but is "htp://********@id.example.org"',
@@ -169,10 +169,10 @@ describe('problems are all reported at once', () => {
     }
   });
 
-  it('an address of a remote file that is not a URL, with its key', async () => {
-    expect(await problemsOf({ CONFIG_URL: 'config.example/x' })).toEqual([
-      'config.url: config.example/x is not an http, https or file URL',
-    ]);
+  it('an address of a remote file that is not a URL, without its password', async () => {
+    expect(
+      await problemsOf({ CONFIG_URL: `${base}/missing.properties,https://user:hu#sh@config.example/x` }),
+    ).toContain('config.url: address 2 is not an http, https or file URL; in a password, write a comma as %2C');
   });
 
   it('a remote file whose server never responds, after the timeout and the retries', async () => {
