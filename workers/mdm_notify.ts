@@ -12,7 +12,7 @@ import { postToMdm } from './mdm/deliver.ts';
 import { readInterestedSystems } from './mdm/interested-systems.ts';
 import { patchedPerson } from './mdm/patched-person.ts';
 import { packSystem } from './mdm/packed-share.ts';
-import { retryUntilDelivered } from './mdm/retryable-error.ts';
+import { RetryableError, retryUntilDelivered } from './mdm/retryable-error.ts';
 import { receivedInbound, unreadablePayload } from './received-inbound.ts';
 import type { TaskOutcome, Worker, WorkerDependencies } from './worker.ts';
 
@@ -47,7 +47,7 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
     const outbound = readable(received, config['router.maxResponseBytes']);
     const person = patchedPerson(inbound, outbound);
     if (person === null) return nothingToShare;
-    const { notificationId, interestedSystems } = await postToMdm(dependencies, {
+    const response = await postToMdm(dependencies, {
       path: '/notifications',
       body: {
         misCode: mis,
@@ -61,6 +61,9 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
       // The execution of the PATCH, not of this workflow: a workflow that is started twice causes one notification.
       idempotencyKey: executionId,
     });
+    // Not an empty object, which would name no interested system.
+    if (response === null) throw new RetryableError('the response of MDM is not a JSON object');
+    const { notificationId, interestedSystems } = response;
     const systems = readInterestedSystems(interestedSystems, person.cccid);
     return {
       status: 'COMPLETED',

@@ -96,12 +96,13 @@ async function reportToMdm(
   dependencies: WorkerDependencies,
 ): Promise<string | undefined> {
   const { sourceExecutionId, requestId, misCode, sisPersonId, cccid } = input;
-  const { cccid: current } = await postToMdm(dependencies, {
+  const response = await postToMdm(dependencies, {
     path: '/shares',
     body: { executionId: sourceExecutionId, misCode, sisPersonId, cccid, status },
     requestId,
     idempotencyKey: idempotencyKeyOf(input, status),
   });
+  const current = response?.['cccid'];
   return typeof current === 'string' && current !== '' ? current : undefined;
 }
 

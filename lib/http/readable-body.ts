@@ -1,30 +1,32 @@
 // Makes a body readable: without content codings (RFC 9110 section 8.4) and without a byte order mark.
 
-import { brotliDecompressSync, gunzipSync, inflateSync, type ZlibOptions } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 
-type Decode = (body: Buffer, options: ZlibOptions) => Buffer;
+type Decode = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
 
-const decoders: Readonly<Record<string, Decode>> = {
-  gzip: gunzipSync,
-  'x-gzip': gunzipSync,
-  deflate: inflateSync,
-  br: (body, { maxOutputLength }) =>
-    brotliDecompressSync(body, maxOutputLength === undefined ? {} : { maxOutputLength }),
-  identity: (body) => body,
-};
+const decoders = new Map<string, Decode>([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+  ['identity', (body) => body],
+]);
+
+/** A decoder allocates up to `maxBytes` for each coding. */
+const maxCodings = 3;
 
 /** A message with the names of its header fields in lower case. */
 interface Message {
-  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly headers: Readonly<Record<string, unknown>>;
   readonly body: Buffer;
 }
 
 const byteOrderMark = Buffer.from('\ufeff');
 
 /**
- * Returns the body of a message without the codings of its `Content-Encoding` (gzip, deflate, br), and without a byte
- * order mark, which a JSON parser may reject (RFC 8259 section 8.1). A body with another coding, a damaged one, or one
- * that would have more than `maxBytes` bytes keeps its coding.
+ * Returns the body of a message without the codings of its `Content-Encoding` (gzip, deflate, br; at most three), and
+ * without a byte order mark, which a JSON parser may reject (RFC 8259 section 8.1). A body with another coding, a damaged
+ * one, or one that would have more than `maxBytes` bytes keeps its coding.
  */
 export function readableBody(message: Message, maxBytes: number): Buffer {
   const body = withoutCoding(message, maxBytes);
@@ -35,9 +37,10 @@ function withoutCoding({ headers, body }: Message, maxBytes: number): Buffer {
   const coding = headers['content-encoding'];
   if (coding === undefined) return body;
   const codings = String(coding).toLowerCase().split(',').reverse();
+  if (codings.length > maxCodings) return body;
   try {
     return codings.reduce((coded, name) => {
-      const decode = decoders[name.trim()];
+      const decode = decoders.get(name.trim());
       if (decode === undefined) throw new TypeError('an unknown content coding');
       return decode(coded, { maxOutputLength: maxBytes });
     }, body);

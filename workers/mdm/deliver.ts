@@ -3,7 +3,8 @@
 import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { parseJsonObject } from '#lib/json/json-object.ts';
 import { BackEndFailure } from '../back-end/back-end-failure.ts';
-import type { CallBackEnd } from '../back-end/call-back-end.ts';
+import { readableBody } from '#lib/http/readable-body.ts';
+import type { BackEndResponse, CallBackEnd } from '../back-end/call-back-end.ts';
 import { TaskFailure } from '../task-failure.ts';
 import type { WorkerDependencies } from '../worker.ts';
 import { RetryableError } from './retryable-error.ts';
@@ -22,24 +23,25 @@ export interface Delivery {
 }
 
 /**
- * Sends a POST to MDM and returns the JSON object of the response; empty when there is none.
+ * Sends a POST to MDM and returns the JSON object of the response; empty when there is no body, null for any other body.
  * @throws RetryableError, TaskFailure as {@link deliver}
  */
 export async function postToMdm(
   { config, callBackEnd }: WorkerDependencies,
   request: Pick<Delivery, 'path' | 'body' | 'requestId' | 'idempotencyKey'>,
-): Promise<Record<string, unknown>> {
+): Promise<Record<string, unknown> | null> {
   const base = config['mdm.url'] as string;
-  const { text } = await deliver(callBackEnd, { recipient: 'MDM', base, method: 'POST', ...request });
-  return parseJsonObject(text) ?? {};
+  const response = await deliver(callBackEnd, { recipient: 'MDM', base, method: 'POST', ...request });
+  const body = readableBody(response, config['router.maxResponseBytes']);
+  return body.length === 0 ? {} : parseJsonObject(body);
 }
 
 /**
- * Sends the request and returns the status and text of the response.
+ * Sends the request and returns the response.
  * @throws RetryableError when the called system is unavailable or busy, or responds with 5xx
  * @throws TaskFailure for any other status outside 2xx
  */
-export async function deliver(callBackEnd: CallBackEnd, delivery: Delivery): Promise<{ status: number; text: string }> {
+export async function deliver(callBackEnd: CallBackEnd, delivery: Delivery): Promise<BackEndResponse> {
   const { recipient, base, method, path, requestId, idempotencyKey } = delivery;
   const headers = {
     accept: 'application/json',
@@ -56,5 +58,5 @@ export async function deliver(callBackEnd: CallBackEnd, delivery: Delivery): Pro
   const { status } = response;
   if (isRetryableStatus(status)) throw new RetryableError(`${recipient} responded with status ${status}`);
   if (status < 200 || status > 299) throw new TaskFailure(`${recipient} rejected the request with status ${status}`);
-  return { status, text: response.body.toString('utf8') };
+  return response;
 }

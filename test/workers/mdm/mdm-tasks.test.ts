@@ -326,6 +326,20 @@ describe('mdm_notify, encodings of the PATCH and of its response', () => {
     expect(told).toMatchObject({ cccid: 'CCC2' });
   });
 
+  test('a byte order mark in the response of MDM: the interested systems are read', async () => {
+    const systems = { interestedSystems: [{ misCode: '002', sisPersonId: 'p', cccid: 'c' }] };
+    replies['/mdm/notifications'] = [200, `\ufeff${JSON.stringify(systems)}`];
+    expect(await notify({})).toMatchObject({ outputData: { interestedSystems: [{ misCode: '002' }] } });
+  });
+
+  test('a response of MDM that is not a JSON object: retried', async () => {
+    replies['/mdm/notifications'] = [200, '<html>Sign in</html>'];
+    expect(await notify({})).toMatchObject({
+      status: 'IN_PROGRESS',
+      outputData: { waitingFor: 'the response of MDM is not a JSON object' },
+    });
+  });
+
   test('a damaged or unknown coding: MDM gets the body as it was sent', async () => {
     for (const coding of ['gzip', 'zstd']) {
       const told = await notifyWith(Buffer.from('{"x":1}'), { 'content-encoding': coding }, Buffer.from('{}'), {});
