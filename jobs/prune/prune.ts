@@ -27,7 +27,7 @@ export interface PruneReport {
   readonly executions: number;
   /** Executions that were kept although the index shows them as ended. */
   readonly kept: number;
-  /** Index rows without an execution: deleted with a database, else only counted. */
+  /** Index rows without an execution. They are deleted when there is a database, otherwise only counted. */
   readonly orphans: number;
   /** Event records that were deleted; null without a database. */
   readonly events: number | null;

@@ -29,8 +29,8 @@ export interface RouteWorkflow {
 const dayMs = 86_400_000;
 
 /**
- * Returns the rules of the configuration. The executions that a route with its own rule (`prune.<route>.days`) covers
- * are excluded from the general rules, which are then split by the workflows that the engine has executions of.
+ * Returns the rules of the configuration. The general rules exclude the executions that a route's own rule
+ * (`prune.<route>.days`) covers: they are then split by workflow, for the workflows that the engine has executions of.
  * @throws EngineError
  */
 export async function readRules(

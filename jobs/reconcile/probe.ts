@@ -1,4 +1,4 @@
-// Probes: they verify whether a PATCH was applied by reading the resource through a workflow version without an event.
+// Probes: they read the resource of a PATCH through a workflow version without an event, to verify whether it was applied.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
@@ -16,7 +16,7 @@ import type { ProbeState } from './probe-limiter.ts';
 /** An execution that reads the resource of a PATCH. */
 export type Probe = WholeExecution;
 
-/** Limit of a patch or a record without its content coding; a larger one is not compared. */
+/** Largest decoded patch or record, in bytes; a larger one is not compared. */
 const maxDecodedBytes = 8 * 1024 * 1024;
 /** Longest pause between two probes, in milliseconds. */
 const maxPauseMs = 600_000;
