@@ -74,7 +74,7 @@ function describeChange(change: ShownChange, force: boolean): string {
 function describeRunning({ kind, running }: ShownChange): string[] {
   if (running === undefined || running.count === 0) return [];
   const executions = `${running.more ? 'at least ' : ''}${countOf(running.count, 'running execution')}`;
-  if (kind === 'event handler') return [`${executions} may still produce its event`];
+  if (kind === 'event handler') return [`${executions} may still produce the event of this handler`];
   return [`${executions} ${running.count === 1 ? 'keeps' : 'keep'} the old definition`];
 }
 

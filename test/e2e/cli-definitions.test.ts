@@ -181,7 +181,9 @@ describe('running executions', () => {
     // In a separate domain, because workers of a shared stack would take the task and end the execution.
     const id = await on.startExecution(`mdmWF${files.suffix}`, 1, { mdm_notify: files.suffix });
     files.set(handler, ['condition'], 'true');
-    expect((await on.run('plan', '--no-diff')).stdout).toContain('1 running execution may still produce its event');
+    expect((await on.run('plan', '--no-diff')).stdout).toContain(
+      '1 running execution may still produce the event of this handler',
+    );
     await on.send('DELETE', `/workflow/${id}`);
   });
 });

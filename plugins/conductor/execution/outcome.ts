@@ -62,7 +62,7 @@ export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEndi
   return { problem: undefined, clientGone: true };
 }
 
-/** Returns the outcome that the first request for an ended execution had, with that request's id in a problem document. */
+/** Returns the outcome of an ended execution for the request that started it, whose id a problem document contains. */
 export function recordedOutcome(execution: WholeExecution, options: ResponseOptions): Outcome {
   const { httpMethod, requestId } = inboundOf(execution);
   try {

@@ -173,7 +173,7 @@ it('inspects a paused execution once while nothing is missing, and waits', async
 });
 
 describe('a reload of the definitions', () => {
-  it('a lost event of a version that is not known is counted and named, and repaired once the version is', async () => {
+  it('a lost event of an unknown version is counted and named, and is repaired once the version is known', async () => {
     engine.put(patch({ workflowVersion: 3 }));
     const rounds = reconcile();
     const { findings, unreconciled } = await rounds.run();
@@ -205,7 +205,7 @@ describe('a reload of the definitions', () => {
     expect((await reconcile().run()).findings).toMatchObject([{ case: 'unknown_version', action: 'none' }]);
   });
 
-  it('a handler for one more college: its shares that were judged without it are found', async () => {
+  it('a handler for one more college is added → shares of that college that were judged without the handler are found', async () => {
     engine.put(notification('003'));
     // A later execution advances the scan, so that it does not read earlier rows again.
     engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
@@ -280,7 +280,7 @@ it('immediately finds a PATCH that ended during long inspections', async () => {
   expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', action: 'started' }]);
 });
 
-it('retries a notification that a reconciler terminated when the engine was killed before the retry', async () => {
+it('a reconciler terminated a notification, and the engine was killed before the retry → the next round retries it', async () => {
   const overdue = { status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 1 };
   engine.put(patch());
   engine.put({ ...notification(), status: 'RUNNING', endTime: 0, output: {}, tasks: [task('mdm_notify', overdue)] });
