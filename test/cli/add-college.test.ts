@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { type FakeEngine, startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
 import { requires } from '../run/requirements.ts';
+import { commitAll } from './commit-all.ts';
 import { runCli } from './run-cli.ts';
 
 let copy: CopyOfProduct;
@@ -44,11 +45,9 @@ describe('add-college', () => {
   it('prints a command of git that undoes the change only when it undoes nothing else', requires('git'), async () => {
     const byHand = 'Undo: remove what was added to config/default.properties';
     expect((await add('003', '--url', url)).stdout).toContain(byHand);
-    const git = (...args: string[]) => execFileSync('git', ['-C', copy.dir, ...args], { stdio: 'pipe' });
-    git('init');
+    execFileSync('git', ['-C', copy.dir, 'init'], { stdio: 'pipe' });
     expect((await add('004', '--url', url)).stdout).toContain(byHand);
-    git('add', '.');
-    git('-c', 'user.name=test', '-c', 'user.email=test@example.org', 'commit', '--message', 'a gateway');
+    commitAll(copy.dir);
     const folder = relative('.', copy.dir);
     const undo = `git -C ${folder} checkout config/default.properties`;
     expect((await add('005', '--url', url)).stdout).toContain(`Undo: ${undo}`);

@@ -287,14 +287,19 @@ describe('tasks', () => {
     expect(await poll(queue)).toEqual(['a']);
   });
 
-  it('are returned to the engine when the router was suspended during their fetch', async () => {
+  /** Returns an engine that holds the fetch of one task, and the poll that waits for it. The wall clock can be set. */
+  async function fetchInProgress() {
     vi.useFakeTimers({ toFake: ['Date'] });
     const engine = new HeldEngine();
-    const queue = createQueue(engine);
     engine.push('a');
     engine.hold();
-    const waiting = poll(queue);
+    const waiting = poll(createQueue(engine));
     await pollUntil('the fetch', () => engine.looks.length === 1);
+    return { engine, waiting };
+  }
+
+  it('are returned to the engine when the router was suspended during their fetch', async () => {
+    const { engine, waiting } = await fetchInProgress();
     // As on a machine that slept, the monotonic clock did not advance.
     vi.setSystemTime(Date.now() + 60_000);
     engine.release();
@@ -304,13 +309,7 @@ describe('tasks', () => {
   });
 
   it('go to a worker although the engine needed seconds for their fetch', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const engine = new HeldEngine();
-    const queue = createQueue(engine);
-    engine.push('a');
-    engine.hold();
-    const waiting = poll(queue);
-    await pollUntil('the fetch', () => engine.looks.length === 1);
+    const { engine, waiting } = await fetchInProgress();
     vi.setSystemTime(Date.now() + 20_000);
     engine.release();
     expect(await waiting).toEqual(['a']);
