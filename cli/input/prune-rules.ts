@@ -48,7 +48,7 @@ export async function rulesFor(options: RuleOptions, sources: RuleSources): Prom
   if (workflow !== undefined) parseName(workflow, '--workflow');
   const statuses = state === undefined ? endedStatuses : parseStates(state, endedStatuses);
   if (olderThan !== undefined) {
-    const where = route === undefined ? (workflow ?? '') : `route ${route}`;
+    const where = route === undefined ? (workflow ?? '') : nameOfRoute(route);
     const name = [where, nameOf(statuses)].filter(Boolean).join(', ');
     const restriction = route === undefined ? { ...(workflow && { workflow }) } : restrictionOf(route, sources.routes);
     return [{ name, statuses, olderThanMs: parseDuration(olderThan, '--older-than'), ...restriction }];
@@ -56,8 +56,10 @@ export async function rulesFor(options: RuleOptions, sources: RuleSources): Prom
   return (await configuredRules(options, sources)).flatMap((rule) => {
     const selected = rule.statuses.filter((one) => statuses.includes(one));
     if (selected.length === 0) return [];
-    const name = selected.length === rule.statuses.length ? rule.name : `${rule.name}, ${nameOf(selected)}`;
-    return [{ ...rule, name, statuses: selected }];
+    if (selected.length === rule.statuses.length) return [rule];
+    // The name of a general rule is that of its states.
+    const where = rule.statuses.length === endedStatuses.length ? rule.name : route && nameOfRoute(route);
+    return [{ ...rule, name: [where, nameOf(selected)].filter(Boolean).join(', '), statuses: selected }];
   });
 }
 
@@ -65,12 +67,14 @@ async function configuredRules({ route, workflow }: RuleOptions, sources: RuleSo
   const { config, routes, api, now } = sources;
   if (workflow !== undefined) return rulesOfWorkflow(workflow, config, routes);
   if (route === undefined) return readRules(config, routes, { api, now });
-  const name = `route ${route}`;
+  const name = nameOfRoute(route);
   const own = routeRulesOf(config, routes).filter((rule) => rule.name === name);
   if (own.length > 0) return own;
   const general = generalRulesOf(config);
   return general.map((rule) => ({ ...rule, name: `${name}, ${rule.name}`, ...restrictionOf(route, routes) }));
 }
+
+const nameOfRoute = (route: string) => `route ${route}`;
 
 function nameOf(statuses: readonly WorkflowStatus[]): string {
   if (statuses.length === endedStatuses.length) return 'ended';

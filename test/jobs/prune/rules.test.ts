@@ -109,7 +109,7 @@ describe('rules of a command', () => {
     ]);
     expect(await days({ route: 'movies', state: 'completed' })).toEqual([['route movies, completed', 'moviesWF', 2]]);
     expect(await days({ route: 'adaptor', state: 'failed' })).toEqual([
-      ['route adaptor, failed, failed', 'college-adaptorWF', 90],
+      ['route adaptor, failed', 'college-adaptorWF', 90],
     ]);
     expect(await commandRules({}, config)).toEqual(await rulesOf(config));
   });
@@ -124,6 +124,11 @@ describe('rules of a command', () => {
     ]);
     const failed = await commandRules({ state: 'failed' }, config);
     expect(failed.every(({ statuses }) => statuses.join() === 'FAILED')).toBe(true);
+    expect([...new Set(failed.map(({ name }) => name))]).toEqual([
+      'route movies, failed',
+      'route adaptor-slow, failed',
+      'failed',
+    ]);
     expect(failed.filter(({ workflow }) => workflow === 'moviesWF')).toMatchObject([{ olderThanMs: 365 * dayMs }]);
   });
 
