@@ -66,10 +66,10 @@ const logOf = async (source: string) =>
   (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<Record<string, unknown>[]>();
 const kindsOf = async (source: string) => (await logOf(source)).map(({ kind, status }) => `${kind} ${status}`);
 
-/** Returns a metric of both routers' reconcilers, summed by labels. */
+/** Returns a metric of the running routers' reconcilers, summed by labels. */
 async function metricOf(name: string): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
-  for (const { ready } of [stack.router, second]) {
+  for (const { ready } of [stack.router, second].filter((router) => router.isAlive())) {
     const { text } = await call(`${ready['operationsUrl']}/metrics`);
     for (const [, labels = '', value] of text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\d+)$`, 'gm'))) {
       const label = [...labels.matchAll(/"([^"]*)"/g)].map(([, text]) => text).join(' ');
@@ -166,14 +166,23 @@ describe('an event that starts no workflow', () => {
     expect(there.json()).toMatchObject({ cccid });
     await untilReconciled();
   });
+});
+
+// With one router: if a termination by one router overlaps with a retry by another, the engine can lose that the failed
+// event was retried, and then the execution ends as FAILED.
+describe('an event of an execution that one router repairs', () => {
+  beforeAll(() => second.stop());
+  afterAll(async () => {
+    second = await startProgram('gateway/main.ts', stack.routerEnv);
+  });
 
   it('that cannot be published: the engine retries it, then MDM is notified without it, and the response stays available', async () => {
     const before = await metricOf('router_reconciled_total');
     const definition = (await engine('/metadata/workflow/college-adaptorWF?version=2')).json<{
       tasks: { decisionCases?: Record<string, Record<string, unknown>[]> }[];
     }>();
-    // With a queue type that the engine does not support, the EVENT task stays SCHEDULED, as after a kill of the
-    // engine.
+    // With a queue type that the engine does not support, the EVENT task fails, and its second attempt stays
+    // IN_PROGRESS, as after a kill of the engine.
     Object.assign(definition.tasks[1]!.decisionCases!['PATCH']![0]!, {
       sink: 'nowhere:person_patched',
       optional: false,
