@@ -40,38 +40,37 @@ export function createMdmShare(dependencies: WorkerDependencies): Worker {
   };
 }
 
-/** @param progress output of earlier attempts, updated in place */
+/**
+ * Shares may overtake each other: each PATCH is reported to MDM, and a newer cccid in MDM's response is sent too.
+ * @param progress output of earlier attempts, updated in place
+ */
 async function share(
   input: ShareInput,
   progress: Record<string, unknown>,
   dependencies: WorkerDependencies,
 ): Promise<TaskOutcome> {
-  try {
-    await shareCurrentCccid(input, progress, dependencies);
-  } catch (error) {
-    // The failure is reported to MDM once; the task fails whether or not the report arrives.
-    if (error instanceof TaskFailure) await reportToMdm(input, 'failed', dependencies).catch(() => undefined);
-    throw error;
-  }
-  return { status: 'COMPLETED', outputData: { status: progress['status'] } };
-}
-
-/** Shares may overtake each other: each PATCH is reported to MDM, and a newer cccid in MDM's response is sent too. */
-async function shareCurrentCccid(
-  input: ShareInput,
-  progress: Record<string, unknown>,
-  dependencies: WorkerDependencies,
-): Promise<void> {
   // A PATCH that succeeded in an earlier attempt is not repeated when only MDM was unavailable.
-  progress['status'] ??= await patchAdaptor(input, dependencies);
+  progress['status'] ??= await sendToAdaptor(input, dependencies);
   let shared = input;
   for (let corrections = 0; corrections < maxCorrections; corrections++) {
     const current = await reportToMdm(shared, 'shared', dependencies);
-    if (current === undefined || current === shared.cccid) return;
+    if (current === undefined || current === shared.cccid)
+      return { status: 'COMPLETED', outputData: { status: progress['status'] } };
     shared = { ...input, cccid: current };
-    progress['status'] = await patchAdaptor(shared, dependencies);
+    progress['status'] = await sendToAdaptor(shared, dependencies);
   }
   throw new RetryableError('MDM returns a different cccid each time');
+}
+
+/** Returns the adaptor's status. A PATCH that fails for good is reported to MDM. */
+async function sendToAdaptor(input: ShareInput, dependencies: WorkerDependencies): Promise<number> {
+  try {
+    return await patchAdaptor(input, dependencies);
+  } catch (error) {
+    // Reported once; the task fails whether or not the report arrives.
+    if (error instanceof TaskFailure) await reportToMdm(input, 'failed', dependencies).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Returns the adaptor's status. The call bypasses the router, so no event follows and no loop can arise. */

@@ -3,6 +3,7 @@
 import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
+import { generalRulesOf, problemsOf } from '../../jobs/prune/rules.ts';
 import { createReconcileRounds } from '../../jobs/reconcile/index.ts';
 import { runUntilComplete, type RoundsSummary } from '../../jobs/reconcile/run-until-complete.ts';
 import type { ReconcileFinding, Repair } from '../../jobs/reconcile/inspection.ts';
@@ -40,7 +41,10 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
   ],
   addOptions: (command) =>
     addConfirmationOptions(addEngineOptions(command))
-      .option('--look-back <duration>', 'how far back, such as 7d (default: reconciler.lookBackSeconds)')
+      .option(
+        '--look-back <duration>',
+        'how far back, such as 7d; shorter than executions are kept (default: reconciler.lookBackSeconds)',
+      )
       .option(
         '--after <duration>',
         'time allowed for the engine to start follow-ups by itself, such as 30s (default: reconciler.afterMs)',
@@ -56,6 +60,7 @@ async function runReconcile(options: ReconcileOptions, context: CommandContext):
   const engine = await openEngine(options, context.host);
   const { address } = engine;
   try {
+    requireKept(engine.config, options);
     const config = withTimes(engine.config, options);
     const definitions = forColleges(loadDefinitions(folderOf(options)), config);
     const sources = {
@@ -76,6 +81,21 @@ async function runReconcile(options: ReconcileOptions, context: CommandContext):
   } finally {
     await engine.close();
   }
+}
+
+/**
+ * Checks that follow-up executions of the look-back are not pruned yet. No route starts them, so the general rules of
+ * pruning cover them.
+ * @throws CommandError
+ */
+function requireKept(config: Config, { lookBack }: ReconcileOptions): void {
+  if (lookBack === undefined) return;
+  const rules = generalRulesOf(config);
+  if (problemsOf(rules, withTimes(config, { lookBack })).length === 0) return;
+  const days = Math.min(...rules.map(({ olderThanMs }) => olderThanMs)) / 86_400_000;
+  throw new CommandError([
+    `--look-back ${lookBack}: must be shorter than the ${days} d for which the follow-up executions of PATCHes are kept (prune.completedDays, prune.failedDays): MDM would be notified again of PATCHes whose follow-up executions were pruned`,
+  ]);
 }
 
 function withTimes(config: Config, { lookBack, after }: ReconcileOptions): Config {

@@ -4,7 +4,7 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { ExecutionRecorder } from '#lib/records/recorder.ts';
-import { type MdmDefinitions, notifyWorkflow } from '../reconcile/mdm-definitions.ts';
+import { type MdmDefinitions, notifyWorkflow, systemLoop } from '../reconcile/mdm-definitions.ts';
 import { hasInput } from '../reconcile/same-work.ts';
 import type { Update } from './read-update.ts';
 
@@ -24,7 +24,7 @@ export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkf
   const version = definitions.notifyVersion;
   if (version === undefined) return undefined;
   const source = { requestId: update.updateId, executionId: update.updateId };
-  const scope = { workflow: { input: source }, each_system: { output: { loopItem: update } } };
+  const scope = { workflow: { input: source }, [systemLoop]: { output: { loopItem: update } } };
   return definitions.startsAfter({ workflowName: notifyWorkflow, workflowVersion: version }, scope)[0];
 }
 

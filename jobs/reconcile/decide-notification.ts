@@ -17,7 +17,7 @@ import {
   settled,
   waiting,
 } from './decision.ts';
-import { notifyTask } from './mdm-definitions.ts';
+import { notifyTask, systemLoop } from './mdm-definitions.ts';
 import { hasInput } from './same-work.ts';
 
 /**
@@ -98,12 +98,12 @@ function restartRequest(execution: WholeExecution): StartWorkflowRequest {
   };
 }
 
-/** Returns a start request for each system that MDM named and that has an event handler. @throws UnknownVersion */
+/** Returns the start requests of the event handlers for each system that MDM named. @throws UnknownVersion */
 function missingShares(execution: WholeExecution, { mdmDefinitions }: DecisionContext): StartWorkflowRequest[] {
   const systems = lastTask(execution, notifyTask)?.outputData?.['interestedSystems'];
   if (!Array.isArray(systems) || systems.length === 0) return [];
   const scope = scopeOf(execution);
   return systems.flatMap((loopItem: unknown) =>
-    mdmDefinitions.startsAfter(execution, { ...scope, each_system: { output: { loopItem } } }),
+    mdmDefinitions.startsAfter(execution, { ...scope, [systemLoop]: { output: { loopItem } } }),
   );
 }

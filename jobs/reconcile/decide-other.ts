@@ -8,12 +8,17 @@ import {
   type DecisionContext,
   hasElapsed,
   hasNoTasks,
+  isLost,
   isMissingRetry,
   settled,
   waiting,
 } from './decision.ts';
+import { isProbe } from './probe.ts';
 
-/** An execution without tasks would run forever, so it is terminated. */
+/**
+ * An execution without tasks would run forever, so it is terminated. So is a probe whose task was lost: its PATCH waits
+ * for the end of the probe, and a later round probes again.
+ */
 export function decideOther(execution: WholeExecution, context: DecisionContext): Decision {
   if (hasEnded(execution)) return settled;
   if (isMissingRetry(execution, context)) {
@@ -23,6 +28,8 @@ export function decideOther(execution: WholeExecution, context: DecisionContext)
       ? { kind: 'resume', case: 'never_retried', fallback: [] }
       : { kind: 'end', case: 'never_retried' };
   }
+  if (isProbe(execution) && execution.tasks.some((task) => isLost(task, context)))
+    return { kind: 'end', case: 'outcome_unknown' };
   if (!hasNoTasks(execution) || !hasElapsed(execution.startTime, context)) return waiting;
   return { kind: 'replace', case: 'never_scheduled', requests: [] };
 }

@@ -92,7 +92,7 @@ function decideUnknown(execution: WholeExecution, probes: readonly Probe[], cont
 }
 
 /**
- * Returns the execution that the handler of the event would start.
+ * Returns the executions that the handlers of the event would start: none when their conditions are false.
  * @param outbound replaces the response that was lost
  * @throws UnknownVersion when the definitions do not contain the version
  */
@@ -106,7 +106,7 @@ function notification(
   return mdmDefinitions.startsAfter(execution, scope);
 }
 
-/** Returns true for a 2xx response, as in the condition of the event handler. */
+/** Returns true for a 2xx response. */
 function succeeded({ outputData }: ExecutedTask): boolean {
   const status = (outputData?.['outbound'] as { statusCodeValue?: unknown } | undefined)?.statusCodeValue;
   return typeof status === 'number' && status >= 200 && status <= 299;

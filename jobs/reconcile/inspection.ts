@@ -61,9 +61,9 @@ export class Inspection {
   }
 
   /** Returns false while the execution waits for a permit to probe its back end and none is free. */
-  mayStart({ backEnd }: OpenExecution): boolean {
+  mayStart({ waitsFor }: OpenExecution): boolean {
     const { probeLimiter, now } = this.#options;
-    return backEnd === undefined || probeLimiter.mayAcquire(backEnd, now());
+    return waitsFor === undefined || probeLimiter.mayAcquire(waitsFor, now());
   }
 
   /**
@@ -77,7 +77,7 @@ export class Inspection {
     if (finding === null) return false;
     onFinding(finding);
     const [probe] = finding.started;
-    if (finding.action !== 'asked' || probe === undefined) return open.backEnd !== undefined;
+    if (finding.action !== 'asked' || probe === undefined) return open.waitsFor !== undefined;
     if (!(await this.#hasEnded(probe))) return false;
     await related.load([open.source]);
     const conclusion = await this.#inspectOnce(open, related);
@@ -153,7 +153,7 @@ export class Inspection {
       }
       const isAcquired = probeLimiter.tryAcquire(target, now());
       if (!isAcquired) {
-        open.markWaitingFor(executionId, target.backEnd);
+        open.markWaitingFor(executionId, target);
         return none('its probe waits for other probes of the back end');
       }
     }
@@ -219,7 +219,8 @@ function isEventLost(decision: Decision): boolean {
 }
 
 function probeTargetFor(execution: WholeExecution): ProbeTarget {
-  return { backEnd: probedBackEnd(execution), executionId: execution.workflowId };
+  const [domain] = Object.values(execution.taskToDomain ?? {});
+  return { backEnd: probedBackEnd(execution), domain, executionId: execution.workflowId };
 }
 
 /** Corrects the kind of a request that is not a PATCH: the text of the index does not always show the method. */

@@ -1,33 +1,37 @@
 // The MDM flow as read from workflow and event handler definitions: which executions follow, and how they are started.
 
-import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { Condition } from '#lib/conductor/definitions/condition.ts';
 import { type ProducedEvent, producedEvents } from '#lib/conductor/definitions/events.ts';
+import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { notifyWorkflow, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { EventHandler, WorkflowTask } from '#lib/conductor/definitions/schema.ts';
 import { tasksOf } from '#lib/conductor/definitions/workflow-tasks.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { resolveTemplate, type Scope } from './template.ts';
 
-/** The workflow of a client's PATCH. */
-export const patchWorkflow = 'college-adaptorWF';
-/** The version of `patchWorkflow` that emits no event; probes use it to read a record. */
-export const readVersion = 1;
-/** The workflow that notifies MDM of a PATCH. */
-export const notifyWorkflow = 'mdmWF';
-/** The workflow that shares a cccid with one interested system. */
-export const shareWorkflow = 'mdm-shareWF';
-/** Reference name of the adaptor task in `patchWorkflow`. */
-export const intakeTask = 'college-adaptor_intake';
-/** Reference name of the notification task in `notifyWorkflow`. */
-export const notifyTask = 'mdm_notify';
+export * from '#lib/conductor/definitions/mdm-workflows.ts';
 
-/** The EVENT task of one workflow version. */
+/** An EVENT task of one workflow version. */
 interface EventSource {
   readonly workflow: string;
   readonly version: number;
   readonly event: ProducedEvent;
   readonly task: WorkflowTask;
 }
+
+type StartAction = EventHandler['actions'][number]['start_workflow'];
+
+/** An active event handler that starts executions of the MDM flow. */
+interface MdmHandler {
+  readonly event: string;
+  readonly condition: Condition | undefined;
+  readonly starts: readonly StartAction[];
+}
+
+/** The workflow version of an execution, with its ids where there is an execution. */
+export type EventOrigin = Pick<WholeExecution, 'workflowName' | 'workflowVersion'> &
+  Partial<Pick<WholeExecution, 'workflowId' | 'correlationId'>>;
 
 /** Thrown for a workflow version that the definitions do not contain: its follow-ups are unknown. */
 export class UnknownVersion extends Error {
@@ -40,11 +44,11 @@ export class UnknownVersion extends Error {
   }
 }
 
-/** The parts of the definitions that the reconciler needs. */
+/** The parts of the definitions that the reconciler needs. Handlers that start other workflows are not among them. */
 export class MdmDefinitions {
   readonly #versions: ReadonlySet<string>;
   readonly #sources: readonly EventSource[];
-  readonly #handlers: ReadonlyMap<string, EventHandler>;
+  readonly #handlers: readonly MdmHandler[];
 
   constructor(definitions: Definitions) {
     this.#versions = new Set(definitions.workflows.map(({ definition }) => keyOf(definition.name, definition.version)));
@@ -54,50 +58,47 @@ export class MdmDefinitions {
       if (task === undefined) throw new Error(`${event.name}: no such task`);
       return { workflow: definition.name, version: definition.version, event, task };
     });
-    this.#handlers = new Map(
-      definitions.eventHandlers
-        .filter(({ definition }) => definition.active)
-        .map(({ definition }) => [definition.event, definition]),
-    );
+    this.#handlers = definitions.eventHandlers.flatMap(({ definition }) => mdmHandlers(definition));
   }
 
   /** The version of `notifyWorkflow` that event handlers start, the highest if several; undefined without a handler. */
   get notifyVersion(): number | undefined {
-    const starts = [...this.#handlers.values()].flatMap(({ actions }) =>
-      actions.map((action) => action.start_workflow),
-    );
-    const versions = starts.filter((start) => start?.name === notifyWorkflow).map((start) => start?.version ?? 0);
-    return versions.toSorted((one, other) => one - other).at(-1);
+    const starts = this.#handlers.flatMap((handler) => handler.starts).filter(({ name }) => name === notifyWorkflow);
+    return starts
+      .map(({ version }) => version)
+      .toSorted((one, other) => one - other)
+      .at(-1);
   }
 
   /** Returns true unless the version is known to produce no event. */
   mayProduceEvent(workflow: string, version: number): boolean {
-    return !this.#versions.has(keyOf(workflow, version)) || this.#sourceOf(workflow, version) !== undefined;
+    return !this.#versions.has(keyOf(workflow, version)) || this.#sourcesOf(workflow, version).length > 0;
   }
 
   /**
-   * Returns the start request of the handler of an execution's event, as a list of at most one. The list is empty when
-   * the workflow version produces no event, when the event has no handler and waits in its queue, and when the handler
-   * starts no execution.
+   * Returns the requests with which event handlers start `notifyWorkflow` or `shareWorkflow` after an execution. The
+   * list is empty when the workflow version produces no event, when no handler listens to the event and it waits in its
+   * queue, and when the condition of the handler is false.
    * @param scope values for expressions in the name and the payload of the event
    * @throws UnknownVersion when the definitions do not contain the version
    */
-  startsAfter(
-    { workflowName, workflowVersion }: Pick<WholeExecution, 'workflowName' | 'workflowVersion'>,
-    scope: Scope,
-  ): StartWorkflowRequest[] {
-    const source = this.#sourceOf(workflowName, workflowVersion);
-    if (source === undefined) return [];
-    const handler = this.#handlers.get(String(resolveTemplate(source.event.name, scope)));
-    const payload = resolveTemplate(source.task.inputParameters ?? {}, scope) as Record<string, unknown>;
-    const request = startBy(handler, payload);
-    return request === null ? [] : [request];
+  startsAfter(origin: EventOrigin, scope: Scope): StartWorkflowRequest[] {
+    const { workflowName, workflowVersion } = origin;
+    return this.#sourcesOf(workflowName, workflowVersion).flatMap(({ event, task }) => {
+      const name = String(resolveTemplate(event.name, scope));
+      const handlers = this.#handlers.filter((handler) => handler.event === name);
+      if (handlers.length === 0) return [];
+      const payload = payloadOf(task, scope, origin);
+      return handlers
+        .filter(({ condition }) => condition?.isTrueFor(payload) ?? true)
+        .flatMap(({ starts }) => starts.map((start) => requestOf(start, payload)));
+    });
   }
 
-  /** Returns the EVENT task of a version; undefined for a version that produces no event. @throws UnknownVersion */
-  #sourceOf(workflow: string, version: number): EventSource | undefined {
+  /** Returns the EVENT tasks of a version. @throws UnknownVersion */
+  #sourcesOf(workflow: string, version: number): EventSource[] {
     if (!this.#versions.has(keyOf(workflow, version))) throw new UnknownVersion(workflow, version);
-    return this.#sources.find((source) => source.workflow === workflow && source.version === version);
+    return this.#sources.filter((source) => source.workflow === workflow && source.version === version);
   }
 }
 
@@ -105,10 +106,29 @@ function keyOf(workflow: string, version: number): string {
   return `${workflow} ${version}`;
 }
 
-/** Returns the request with which a handler starts an execution for a payload; null when it starts none. */
-function startBy(handler: EventHandler | undefined, payload: Scope): StartWorkflowRequest | null {
-  const start = handler?.actions[0]?.start_workflow;
-  if (start === undefined) return null;
+/** Returns the handler with its starts of the MDM flow, as a list of at most one. */
+function mdmHandlers({ active, event, condition, actions }: EventHandler): MdmHandler[] {
+  const starts = actions
+    .map((action) => action.start_workflow)
+    .filter(({ name }) => name === notifyWorkflow || name === shareWorkflow);
+  if (!active || starts.length === 0) return [];
+  return [{ event, condition: condition === undefined ? undefined : new Condition(condition), starts }];
+}
+
+/** Returns the payload of an event: the input of its task and the fields that the engine adds (`Event.start`). */
+function payloadOf(task: WorkflowTask, scope: Scope, origin: EventOrigin): Scope {
+  const { workflowId = null, workflowName, workflowVersion, correlationId = null } = origin;
+  return {
+    ...(resolveTemplate(task.inputParameters ?? {}, scope) as Record<string, unknown>),
+    workflowInstanceId: workflowId,
+    workflowType: workflowName,
+    workflowVersion,
+    correlationId,
+  };
+}
+
+/** Returns the request with which a handler starts an execution for a payload. */
+function requestOf(start: StartAction, payload: Scope): StartWorkflowRequest {
   const { name, version, taskToDomain } = start;
   return {
     name,

@@ -5,6 +5,7 @@ import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { type Case, cases } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { BoundedSet } from '#lib/gc/bounded.ts';
 import type { ExecutionKind } from './classify.ts';
+import type { ProbedBackEnd } from './probe-limiter.ts';
 
 /** An execution that needs inspection. */
 export interface OpenExecution {
@@ -15,12 +16,12 @@ export interface OpenExecution {
   /** The index row; null once it may be outdated. */
   readonly summary: ExecutionSummary | null;
   /** The back end whose probes have to end before this execution can be probed. */
-  readonly backEnd?: string | undefined;
+  readonly waitsFor?: ProbedBackEnd | undefined;
 }
 
 interface Entry extends OpenExecution {
   summary: ExecutionSummary | null;
-  backEnd?: string | undefined;
+  waitsFor?: ProbedBackEnd | undefined;
   /** Milliseconds since 1970. */
   dueAt: number;
   pauseMs: number;
@@ -78,7 +79,7 @@ export class OpenExecutions {
     return [...this.#entries.values()].filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
   }
 
-  /** Makes every execution due now, because the definitions have changed. */
+  /** Makes every execution due now, because the definitions have changed or the times were wrong. */
   makeAllDue(now: number): void {
     for (const entry of this.#entries.values()) Object.assign(entry, { dueAt: now, pauseMs: this.#firstPauseMs });
   }
@@ -101,9 +102,9 @@ export class OpenExecutions {
   }
 
   /** Makes the execution wait for a permit to probe its back end; undefined: it waits no longer. */
-  markWaitingFor(workflowId: string, backEnd: string | undefined): void {
+  markWaitingFor(workflowId: string, backEnd: ProbedBackEnd | undefined): void {
     const entry = this.#entries.get(workflowId);
-    if (entry !== undefined) entry.backEnd = backEnd;
+    if (entry !== undefined) entry.waitsFor = backEnd;
   }
 
   /** Schedules the next inspection after the first pause, because the execution's event may still be queued. */

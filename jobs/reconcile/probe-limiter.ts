@@ -5,12 +5,17 @@
  * stops responding, its probes occupy the worker until they time out, and other colleges need the other half.
  */
 const maxProbes = 4;
-/** Concurrent probes of back ends that are not known to respond, all of them together. */
+/**
+ * Concurrent probes, in one task domain, of back ends that are not known to respond. Each domain has its own workers:
+ * probes that wait for the stopped workers of one domain occupy nothing in another.
+ */
 const maxUnprovenProbes = 2;
 /** Longest pause after probes without a response, in milliseconds. */
 const maxPauseMs = 600_000;
 
 interface BackEndState {
+  /** Task domain of the last probe; undefined: the default pool. */
+  domain: string | undefined;
   /** Executions whose probe is running, with the time at which the probe was first seen (milliseconds since 1970). */
   readonly probing: Map<string, number>;
   limit: number;
@@ -19,9 +24,15 @@ interface BackEndState {
   pausedUntil: number;
 }
 
-/** A back end, and the execution that it is probed for. */
-export interface ProbeTarget {
+/** A back end, and the task domain whose workers call it. */
+export interface ProbedBackEnd {
   readonly backEnd: string;
+  /** Undefined: the default pool. */
+  readonly domain?: string | undefined;
+}
+
+/** A back end, and the execution that it is probed for. */
+export interface ProbeTarget extends ProbedBackEnd {
   readonly executionId: string;
 }
 
@@ -43,17 +54,18 @@ export class ProbeLimiter {
   }
 
   /** Returns true when a permit is free. */
-  mayAcquire(backEnd: string, now: number): boolean {
-    const { probing, limit, pausedUntil } = this.#stateOf(backEnd);
+  mayAcquire(target: ProbedBackEnd, now: number): boolean {
+    const { probing, limit, pausedUntil } = this.#stateOf(target);
     if (probing.size >= limit || now < pausedUntil) return false;
-    return limit > 1 || this.#unprovenProbes() < maxUnprovenProbes;
+    return limit > 1 || this.#unprovenProbes(target.domain) < maxUnprovenProbes;
   }
 
   /**
    * Returns true while the execution holds a permit: its probe runs, or the end of the probe is not in the index yet.
    */
-  isProbing({ backEnd, executionId }: ProbeTarget, now: number): boolean {
-    const { probing } = this.#stateOf(backEnd);
+  isProbing(target: ProbeTarget, now: number): boolean {
+    const { executionId } = target;
+    const { probing } = this.#stateOf(target);
     // A probe that an engine lost when it was killed never ends.
     if (now - (probing.get(executionId) ?? now) >= maxPauseMs) probing.delete(executionId);
     return probing.has(executionId);
@@ -63,15 +75,16 @@ export class ProbeLimiter {
    * Acquires a permit; false when none is free. The execution holds it until `update` reports the end of its
    * probe, or until `release` is called.
    */
-  tryAcquire({ backEnd, executionId }: ProbeTarget, now: number): boolean {
-    if (!this.mayAcquire(backEnd, now)) return false;
-    this.#stateOf(backEnd).probing.set(executionId, now);
+  tryAcquire(target: ProbeTarget, now: number): boolean {
+    if (!this.mayAcquire(target, now)) return false;
+    this.#stateOf(target).probing.set(target.executionId, now);
     return true;
   }
 
   /** Records the state of a probe. Running probes that an earlier process started are counted from then on. */
-  update({ backEnd, executionId }: ProbeTarget, state: ProbeState, now: number): void {
-    const backEndState = this.#stateOf(backEnd);
+  update(target: ProbeTarget, state: ProbeState, now: number): void {
+    const { executionId } = target;
+    const backEndState = this.#stateOf(target);
     const since = backEndState.probing.get(executionId) ?? now;
     if (state === 'under-way') return void backEndState.probing.set(executionId, since);
     if (!backEndState.probing.delete(executionId)) return;
@@ -90,14 +103,15 @@ export class ProbeLimiter {
     for (const { probing } of this.#backEnds.values()) probing.delete(executionId);
   }
 
-  #unprovenProbes(): number {
-    return [...this.#backEnds.values()].reduce((sum, { limit, probing }) => sum + (limit === 1 ? probing.size : 0), 0);
+  #unprovenProbes(domain: string | undefined): number {
+    const unproven = [...this.#backEnds.values()].filter((each) => each.limit === 1 && each.domain === domain);
+    return unproven.reduce((sum, { probing }) => sum + probing.size, 0);
   }
 
-  #stateOf(backEnd: string): BackEndState {
+  #stateOf({ backEnd, domain }: ProbedBackEnd): BackEndState {
     const known = this.#backEnds.get(backEnd);
-    if (known !== undefined) return known;
-    const state: BackEndState = { probing: new Map(), limit: 1, pauseMs: this.#firstPauseMs, pausedUntil: 0 };
+    if (known !== undefined) return Object.assign(known, { domain });
+    const state: BackEndState = { domain, probing: new Map(), limit: 1, pauseMs: this.#firstPauseMs, pausedUntil: 0 };
     this.#backEnds.set(backEnd, state);
     return state;
   }

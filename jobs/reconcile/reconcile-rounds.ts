@@ -85,7 +85,9 @@ export class ReconcileRounds {
   #mdmDefinitions: MdmDefinitions;
   #ended: readonly EndedScan[];
   readonly #openScan: OpenScan;
-  readonly #probeLimiter: ProbeLimiter;
+  #probeLimiter: ProbeLimiter;
+  /** The latest time seen, in milliseconds since 1970. */
+  #latestAt = 0;
   readonly #backlog: EventBacklog;
 
   constructor(options: ReconcileRoundsOptions) {
@@ -108,6 +110,7 @@ export class ReconcileRounds {
     const round: Round = { scanned: 0, isComplete: true, inspected: new Set(), findings: [] };
     let failure: unknown;
     try {
+      this.#rescanAfterClockWasSetBack();
       this.#useDefinitions(this.#options.mdmDefinitions);
       await this.#scan(round);
       await this.#backlog.refresh(this.#options.readQueueSizes);
@@ -122,6 +125,21 @@ export class ReconcileRounds {
       isComplete: round.isComplete && failure === undefined,
       ...(failure === undefined ? {} : { failure }),
     };
+  }
+
+  /**
+   * Scans everything again after this router's clock has been set back: the scans have passed times that come again, and
+   * pauses last until times that are too far away. Consecutive ranges of a scan overlap by `afterMs`, so smaller steps
+   * do no harm.
+   */
+  #rescanAfterClockWasSetBack(): void {
+    const now = this.#now();
+    const isSetBack = now < this.#latestAt - this.#options.afterMs;
+    this.#latestAt = isSetBack ? now : Math.max(this.#latestAt, now);
+    if (!isSetBack) return;
+    this.#ended = this.#createScans();
+    this.#probeLimiter = new ProbeLimiter(this.#options.afterMs);
+    this.#open.makeAllDue(now);
   }
 
   /** Scans everything again after the definitions have changed, because executions may have other follow-ups now. */
@@ -207,7 +225,7 @@ export class ReconcileRounds {
       };
       await inParallel(chunk, { limit: concurrentInspections, mayStart, work });
     }
-    const isLeft = (open: OpenExecution) => !round.inspected.has(open.workflowId) || open.backEnd !== undefined;
+    const isLeft = (open: OpenExecution) => !round.inspected.has(open.workflowId) || open.waitsFor !== undefined;
     if (this.#open.due(this.#now()).some((open) => isLeft(open) && mayStart(open))) round.isComplete = false;
   }
 

@@ -1,6 +1,7 @@
 // Consistency checks of all definitions together.
 
 import { checkEventHandlers, type Domains } from './check-event-handlers.ts';
+import { checkMdmWorkflows } from './check-mdm-workflows.ts';
 import { checkWorkflow } from './check-workflow.ts';
 import { type Definitions, type ReadDefinitions, problemAt } from './load-definitions.ts';
 import { checkTimeouts, type TimeoutContext } from './timeouts.ts';
@@ -27,6 +28,7 @@ export function checkDefinitions(definitions: ReadDefinitions, context?: CheckCo
     ...definitions.workflows.flatMap(checkWorkflow),
     ...checkTaskTypes(definitions),
     ...checkEventHandlers(definitions, context?.domains),
+    ...checkMdmWorkflows(definitions),
     ...(context === undefined ? [] : checkTimeouts(definitions, context)),
   ];
 }

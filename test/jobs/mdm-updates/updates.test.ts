@@ -66,6 +66,19 @@ describe('the share of an update', () => {
     expect(shareOf(update, new MdmDefinitions({ ...product, workflows, eventHandlers }))).toEqual(share);
   });
 
+  it('is the same beside a handler that starts another workflow by the same event', () => {
+    const product = definitionsFor();
+    const others = product.eventHandlers.map((file) => {
+      const actions = file.definition.actions.map(({ action, start_workflow: start }) => ({
+        action,
+        start_workflow: { ...start, name: 'auditWF' },
+      }));
+      return { ...file, definition: { ...file.definition, name: `zz-${file.definition.name}`, actions } };
+    });
+    const eventHandlers = [...product.eventHandlers, ...others];
+    expect(shareOf(update, new MdmDefinitions({ ...product, eventHandlers }))).toEqual(share);
+  });
+
   it('is undefined for a college without a handler', () => {
     expect(shareOf({ ...update, misCode: '999' }, definitions)).toBeUndefined();
   });

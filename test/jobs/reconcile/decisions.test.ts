@@ -181,6 +181,21 @@ describe('a PATCH with an unknown outcome', () => {
     expect([isProbe(started), isProbe(patch({ workflowVersion: 1 }))]).toEqual([true, false]);
   });
 
+  it('whose probe hangs → the probe is ended; one that a worker has, or waits for a worker, is not', () => {
+    const decision = decidePatch(lost(), alone, context);
+    if (decision.kind !== 'ask') throw new Error(decision.kind);
+    const { input } = decision.request;
+    const decideProbe = (fields: Partial<ExecutedTask>, version = 1) => {
+      const tasks = [intake({ endTime: 0, responseTimeoutSeconds: 90, ...fields })];
+      return decideOther(patch({ status: 'RUNNING', endTime: 0, workflowVersion: version, input, tasks }), context);
+    };
+    const end = { kind: 'end', case: 'outcome_unknown' };
+    expect(decideProbe({ status: 'IN_PROGRESS', startTime: now - 150_000 })).toEqual(end);
+    expect(decideProbe({ status: 'TIMED_OUT', endTime: longAgo })).toEqual(end);
+    expect(decideProbe({ status: 'IN_PROGRESS', startTime: now - 149_000 })).toEqual({ kind: 'waiting' });
+    expect(decideProbe({ status: 'SCHEDULED', pollCount: 0, startTime: 0 })).toEqual({ kind: 'waiting' });
+  });
+
   it('no worker took the task, or the worker sent no request → settled', () => {
     for (const fields of [
       { status: 'CANCELED', pollCount: 0, startTime: 0 },

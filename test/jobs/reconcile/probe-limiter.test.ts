@@ -66,6 +66,17 @@ describe('probes of several back ends', () => {
     expect(['001', '002', '003', '004'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 0, 0]);
   });
 
+  it('two probes that wait for the workers of other task domains do not delay it', () => {
+    const turns = new ProbeLimiter(afterMs);
+    const acquire = (backEnd: string, domain?: string) =>
+      turns.tryAcquire({ backEnd, domain, executionId: `${backEnd}-1` }, now);
+    expect([acquire('002', '002'), acquire('003', '003')]).toEqual([true, true]);
+    for (const mis of ['002', '003'])
+      turns.update({ backEnd: mis, domain: mis, executionId: `${mis}-1` }, 'under-way', now + afterMs);
+    expect([acquire('001'), acquire('004', '004')]).toEqual([true, true]);
+    expect(turns.mayAcquire({ backEnd: '005' }, now)).toBe(true);
+  });
+
   it('one that responds is not delayed by those that do not', () => {
     const turns = new ProbeLimiter(afterMs);
     turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, now);

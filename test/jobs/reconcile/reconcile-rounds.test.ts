@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
-import { createInbound } from '#lib/envelope/inbound.ts';
+import { createInbound, reconcilerRoute } from '#lib/envelope/inbound.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { MdmDefinitions } from '../../../jobs/reconcile/mdm-definitions.ts';
@@ -102,6 +102,12 @@ const requestOf = (person: string) => ({
   ...{ httpMethod: 'PATCH', path: `/persons/${person}`, query: undefined, params: { mis: '001' }, headers: {} },
   ...{ requestId: 'r-1', clientId: 'demo', route: 'adaptor' },
 });
+/** Returns a PATCH with an unknown outcome. */
+const timedOut = (workflowId: string, mis: string): WholeExecution => {
+  const inbound = createInbound({ ...requestOf('p1'), params: { mis }, body: Buffer.from('{"cccid":"C1"}') });
+  const tasks = [task('college-adaptor_intake', { status: 'TIMED_OUT' })];
+  return patch({ workflowId, status: 'TIMED_OUT', output: {}, input: { inbound }, tasks });
+};
 const names = () => engine.started.map(({ name }) => name);
 
 describe('shares of several colleges', () => {
@@ -280,6 +286,48 @@ it('immediately finds a PATCH that ended during long inspections', async () => {
   expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', action: 'started' }]);
 });
 
+describe('a clock that was ahead and is corrected', () => {
+  it('finds a PATCH that ended in between', async () => {
+    now += day;
+    const rounds = reconcile();
+    expect(await rounds.run()).toMatchObject({ findings: [] });
+    now -= day;
+    engine.put(patch());
+    expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
+  });
+
+  it('by several small steps → finds it too', async () => {
+    now += 600_000;
+    const rounds = reconcile();
+    await rounds.run();
+    for (let step = 0; step < 12; step++, now -= 50_000) await rounds.run();
+    engine.put(patch());
+    expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
+  });
+
+  it('by less than the grace period → reads nothing again', async () => {
+    engine.put(patch({ endTime: now - 3_600_000 }));
+    engine.put({ ...notification(), endTime: now - 3_600_000 });
+    const rounds = reconcile();
+    expect(await rounds.run()).toMatchObject({ scanned: 2 });
+    now -= 50_000;
+    expect(await rounds.run()).toMatchObject({ scanned: 0 });
+    now -= 50_000;
+    expect(await rounds.run()).toMatchObject({ scanned: 2 });
+  });
+
+  it('probes a back end whose pause was counted by the wrong clock', async () => {
+    engine.put(timedOut('patch-1', '001'));
+    engine.outcomeOf = () => ({ status: 'FAILED' });
+    now += day;
+    const rounds = reconcile();
+    await rounds.run();
+    await rounds.run();
+    now -= day;
+    expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', action: 'asked' }, {}]);
+  });
+});
+
 it('a reconciler terminated a notification, and the engine was killed before the retry → the next round retries it', async () => {
   const overdue = { status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 1 };
   engine.put(patch());
@@ -312,6 +360,46 @@ it('reports what it repaired before the engine was killed', async () => {
   expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-2', action: 'started' }]);
 });
 
+describe('probes', () => {
+  const probeOf = (source: string, fields: Partial<ExecutedTask>) =>
+    execution('college-adaptorWF', {
+      ...{ workflowId: `probe-of-${source}`, correlationId: source, status: 'RUNNING', endTime: 0 },
+      input: { inbound: { httpMethod: 'GET', route: reconcilerRoute } },
+      tasks: [task('college-adaptor_intake', { endTime: 0, responseTimeoutSeconds: 90, ...fields })],
+    });
+
+  it('those that wait for the stopped workers of two colleges do not delay that of a third', async () => {
+    for (const mis of ['002', '003']) {
+      engine.put({ ...timedOut(`patch-${mis}`, mis), taskToDomain: { '*': mis } });
+      engine.put(probeOf(`patch-${mis}`, { status: 'SCHEDULED', pollCount: 0, startTime: 0 }));
+    }
+    const rounds = reconcile();
+    expect((await rounds.run()).findings).toMatchObject([{ action: 'none' }, { action: 'none' }]);
+    engine.put(timedOut('patch-001', '001'));
+    engine.outcomeOf = () => ({ output: { outbound } });
+    expect((await rounds.run()).findings).toContainEqual(
+      expect.objectContaining({ executionId: 'patch-001', action: 'asked' }),
+    );
+  });
+
+  it('one that hangs is terminated, and the back end is probed again', async () => {
+    engine.put(timedOut('patch-1', '001'));
+    engine.put(probeOf('patch-1', { status: 'IN_PROGRESS', startTime: now - 150_000 }));
+    engine.now = () => now;
+    const rounds = reconcile();
+    expect((await rounds.run()).findings).toContainEqual({
+      ...{ executionId: 'probe-of-patch-1', case: 'outcome_unknown', action: 'terminated', started: [] },
+    });
+    engine.outcomeOf = () => ({ startTime: now, output: { outbound } });
+    now += 2 * afterMs;
+    await rounds.run();
+    now += 2 * afterMs;
+    await rounds.run();
+    expect(names()).toEqual(['college-adaptorWF', 'mdmWF']);
+    expect([...(await rounds.run()).unreconciled.values()].every((count) => count === 0)).toBe(true);
+  });
+});
+
 describe('a backlog', () => {
   it('is repaired over several rounds, with at most eight concurrent calls', async () => {
     for (let at = 0; at < 500; at++) engine.put(patch({ workflowId: `patch-${at}` }));
@@ -334,11 +422,7 @@ describe('a backlog', () => {
   });
 
   it('of unknown outcomes: at most four probes run at a time, and each is evaluated as soon as it ends', async () => {
-    const taken = task('college-adaptor_intake', { status: 'TIMED_OUT' });
-    const body = createInbound({ ...requestOf('p1'), body: Buffer.from('{"cccid":"C1"}') });
-    const timedOut = (workflowId: string) =>
-      patch({ workflowId, status: 'TIMED_OUT', output: {}, input: { inbound: body }, tasks: [taken] });
-    for (let at = 0; at < 20; at++) engine.put(timedOut(`patch-${at}`));
+    for (let at = 0; at < 20; at++) engine.put(timedOut(`patch-${at}`, '001'));
     let [asking, most] = [0, 0];
     engine.outcomeOf = ({ name }) => {
       if (name === 'mdmWF') asking--;

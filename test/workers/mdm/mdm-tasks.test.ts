@@ -13,17 +13,21 @@ import { configOf, inboundOf } from '../started-workers.ts';
 
 /** Responses by path prefix: `[status, body]`; without one the connection is reset. */
 let replies: Record<string, [number, unknown] | null>;
+/** Body that is responded to with 422, whatever the path. */
+let rejected: string | undefined;
 let other: RawBackEnd;
 let caller: ReturnType<typeof createBackEndCaller>;
 
 beforeEach(async () => {
   replies = {};
+  rejected = undefined;
   other = await startRawBackEnd((socket, request) => {
     const path = request.split(' ')[1] ?? '';
     const reply = Object.entries(replies).find(([prefix]) => path.startsWith(prefix))?.[1];
     if (!reply) return socket.resetAndDestroy();
     const body = typeof reply[1] === 'string' ? reply[1] : JSON.stringify(reply[1]);
-    return socket.write(`HTTP/1.1 ${reply[0]} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    const status = request.split('\r\n\r\n')[1] === rejected ? 422 : reply[0];
+    return socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   });
   caller = createBackEndCaller({ timeoutMs: 60_000, maxResponseBytes: 100_000 });
 });
@@ -433,6 +437,25 @@ describe('mdm_share', () => {
       expect(bodyOf(other.requests[1])).toMatchObject({ status: 'failed' });
     },
   );
+
+  test('the adaptor rejects only the newer cccid → MDM is told which one was shared and which one failed', async () => {
+    replies['/two'] = [200, {}];
+    replies['/mdm/shares'] = [201, { cccid: 'CCC2' }];
+    rejected = '{"cccid":"CCC2"}';
+    await expect(share()).rejects.toMatchObject({ message: 'the adaptor rejected the request with status 422' });
+    const told = other.requests.filter((request) => request.startsWith('POST')).map(bodyOf);
+    expect(told).toMatchObject([
+      { cccid: 'CCC1', status: 'shared' },
+      { cccid: 'CCC2', status: 'failed' },
+    ]);
+  });
+
+  test('MDM rejects the report of a share → fails, and MDM is not told that the share failed', async () => {
+    replies['/two'] = [200, {}];
+    replies['/mdm/shares'] = [422, {}];
+    await expect(share()).rejects.toMatchObject({ message: 'MDM rejected the request with status 422' });
+    expect(other.requests.slice(1).map(bodyOf)).toMatchObject([{ cccid: 'CCC1', status: 'shared' }]);
+  });
 
   test('a person key made of dots → fails, and no PATCH is sent', async () => {
     const { execute } = createMdmShare(await dependencies());

@@ -1,5 +1,7 @@
 // Tests of checking definitions: how problems in files, workflows, event handlers and timeouts are reported.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CheckContext, checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
 import { DefinitionError, loadDefinitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
@@ -339,6 +341,80 @@ describe('an event handler', () => {
       // Without a configuration, domains are not checked.
       expect(checkDefinitions(readDefinitions(copy.dir))).toEqual([]);
     });
+  });
+});
+
+describe('a workflow whose lost events the reconciler repairs', () => {
+  const v2 = 'workflows/college-adaptorWF.v2.json';
+  const v3 = 'workflows/college-adaptorWF.v3.json';
+  const mdm = 'workflows/mdmWF.v1.json';
+  const payload = ['tasks', 1, 'decisionCases', 'PATCH', 0, 'inputParameters'];
+  const addVersion3: Change = (given) => {
+    given.write(v3, readFileSync(join(productDir, v2), 'utf8'));
+    given.replace(v3, '"version": 2', '"version": 3');
+  };
+  const addEvent = (given: CopyOfProduct, file: string) =>
+    given.set(file, ['tasks', 2], {
+      ...{ name: 'audit', taskReferenceName: 'audit', type: 'EVENT', sink: 'conductor' },
+      inputParameters: { on: '${on_patch.input.httpMethod}' },
+    });
+
+  expectEach([
+    [
+      'with another reference name of the task that sends the PATCH',
+      (given) => {
+        addVersion3(given);
+        given.replace(v3, '"taskReferenceName": "college-adaptor_intake"', '"taskReferenceName": "intake"');
+        given.replace(v3, '${college-adaptor_intake.', '${intake.');
+      },
+      /^workflows\/college-adaptorWF\.v3\.json:\d+:\d+: tasks\[1\]\.decisionCases\.PATCH\[0\]: the reconciler repairs lost events only if the task that it reads has the taskReferenceName "college-adaptor_intake": rename that task$/,
+    ],
+    [
+      'with another reference name of the loop over interested systems',
+      ({ replace }) => replace(mdm, 'each_system', 'systems'),
+      /^workflows\/mdmWF\.v1\.json:.* has the taskReferenceName "each_system": rename that task$/,
+    ],
+    [
+      'whose event reads a task that may not have run',
+      ({ set }) => set(v2, [...payload, 'requestId'], '${on_patch.input.httpMethod}'),
+      /^workflows\/college-adaptorWF\.v2\.json:.*\.requestId: \$\{on_patch\.input\.httpMethod}: the reconciler cannot resolve this for a lost event: use only workflow\.input, workflow\.workflowId, workflow\.correlationId and college-adaptor_intake$/,
+    ],
+    [
+      'without the version that reads a record',
+      ({ remove }) => remove('workflows/college-adaptorWF.v1.json'),
+      /^workflows\/college-adaptorWF\.v2\.json:.*: there is no workflows\/college-adaptorWF\.v1\.json, with which the reconciler reads a record to find out whether a PATCH was applied$/,
+    ],
+  ]);
+
+  it('whose version that reads a record produces an event: refused', () => {
+    copy.set('workflows/college-adaptorWF.v1.json', ['tasks', 1], {
+      ...{ name: 'read', taskReferenceName: 'read', type: 'EVENT', sink: 'conductor:person_patched' },
+      inputParameters: { mis: 1, inbound: 1, outbound: 1, requestId: 1, executionId: 1 },
+    });
+    expect(problemsIn(copy.dir)).toEqual([
+      expect.stringMatching(
+        /^workflows\/college-adaptorWF\.v1\.json:.*: tasks\[1\]: version 1, .*, must produce no event/,
+      ),
+    ]);
+  });
+
+  it('with another event, whose handler starts another workflow: no problem', () => {
+    addVersion3(copy);
+    addEvent(copy, v3);
+    copy.write('event-handlers/audit.json', readFileSync(join(productDir, 'event-handlers/mdm.json'), 'utf8'));
+    copy.replace('event-handlers/audit.json', '"mdm"', '"audit"');
+    copy.replace('event-handlers/audit.json', 'person_patched', 'audit');
+    const start = ['actions', 0, 'start_workflow'];
+    copy.set('event-handlers/audit.json', [...start, 'name'], 'moviesWF');
+    copy.set('event-handlers/audit.json', [...start, 'correlationId'], '${workflowInstanceId}');
+    copy.set('event-handlers/audit.json', [...start, 'input'], { inbound: '${on}' });
+    expect(problemsIn(copy.dir)).toEqual([]);
+  });
+
+  it('none, as no handler starts mdmWF: the version that reads a record is not needed', () => {
+    for (const file of ['event-handlers/mdm.json', v2, 'workflows/college-adaptorWF.v1.json']) copy.remove(file);
+    const problems = problemsIn(copy.dir).filter((line) => line.includes('reconciler'));
+    expect(problems).toEqual([]);
   });
 });
 
