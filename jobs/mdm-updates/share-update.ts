@@ -25,7 +25,9 @@ export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkf
   if (version === undefined) return undefined;
   const source = { requestId: update.updateId, executionId: update.updateId };
   const scope = { workflow: { input: source }, [systemLoop]: { output: { loopItem: update } } };
-  return definitions.startsAfter({ workflowName: notifyWorkflow, workflowVersion: version }, scope)[0];
+  const origin = { workflowName: notifyWorkflow, workflowVersion: version };
+  // There is no event of mdmWF that a condition could be about.
+  return definitions.startsAfter(origin, scope, { ignoresConditions: true })[0];
 }
 
 /**

@@ -93,7 +93,7 @@ function decideUnknown(execution: WholeExecution, probes: readonly Probe[], cont
 
 /**
  * Returns the executions that the handlers of the event would start: none when their conditions are false.
- * @param outbound replaces the response that was lost
+ * @param outbound replaces the response that was lost; conditions of handlers are then ignored
  * @throws UnknownVersion when the definitions do not contain the version
  */
 function notification(
@@ -103,7 +103,8 @@ function notification(
 ): StartWorkflowRequest[] {
   const scope = scopeOf(execution);
   if (outbound !== undefined) scope[intakeTask] = { ...scope[intakeTask], output: { outbound } };
-  return mdmDefinitions.startsAfter(execution, scope);
+  // The response of the probe is not that of the PATCH, so it says nothing about a condition.
+  return mdmDefinitions.startsAfter(execution, scope, { ignoresConditions: outbound !== undefined });
 }
 
 /** Returns true for a 2xx response. */

@@ -2,9 +2,10 @@
 
 import { Condition } from '#lib/conductor/definitions/condition.ts';
 import { type ProducedEvent, producedEvents } from '#lib/conductor/definitions/events.ts';
+import type { Path } from '#lib/conductor/definitions/json-text.ts';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { notifyWorkflow, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
-import type { EventHandler, WorkflowTask } from '#lib/conductor/definitions/schema.ts';
+import type { EventHandler, WorkflowDefinition, WorkflowTask } from '#lib/conductor/definitions/schema.ts';
 import { tasksOf } from '#lib/conductor/definitions/workflow-tasks.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
@@ -18,6 +19,8 @@ interface EventSource {
   readonly version: number;
   readonly event: ProducedEvent;
   readonly task: WorkflowTask;
+  /** The SWITCH tasks around the task, outermost first, each with the case that leads to it; null: the default case. */
+  readonly branches: readonly { readonly task: WorkflowTask; readonly value: string | null }[];
 }
 
 type StartAction = EventHandler['actions'][number]['start_workflow'];
@@ -31,7 +34,7 @@ interface MdmHandler {
 
 /** The workflow version of an execution, with its ids where there is an execution. */
 export type EventOrigin = Pick<WholeExecution, 'workflowName' | 'workflowVersion'> &
-  Partial<Pick<WholeExecution, 'workflowId' | 'correlationId'>>;
+  Partial<Pick<WholeExecution, 'workflowId' | 'correlationId' | 'taskToDomain'>>;
 
 /** Thrown for a workflow version that the definitions do not contain: its follow-ups are unknown. */
 export class UnknownVersion extends Error {
@@ -56,7 +59,8 @@ export class MdmDefinitions {
       const { definition } = event.source;
       const task = tasksOf(definition).find((placed) => String(placed.path) === String(event.path))?.task;
       if (task === undefined) throw new Error(`${event.name}: no such task`);
-      return { workflow: definition.name, version: definition.version, event, task };
+      const { name: workflow, version } = definition;
+      return { workflow, version, event, task, branches: branchesOf(definition, event.path) };
     });
     this.#handlers = definitions.eventHandlers.flatMap(({ definition }) => mdmHandlers(definition));
   }
@@ -80,17 +84,20 @@ export class MdmDefinitions {
    * list is empty when the workflow version produces no event, when no handler listens to the event and it waits in its
    * queue, and when the condition of the handler is false.
    * @param scope values for expressions in the name and the payload of the event
+   * @param ignoresConditions true when the scope does not contain what a condition may be about: the response of the
+   *   back end
    * @throws UnknownVersion when the definitions do not contain the version
    */
-  startsAfter(origin: EventOrigin, scope: Scope): StartWorkflowRequest[] {
+  startsAfter(origin: EventOrigin, scope: Scope, { ignoresConditions = false } = {}): StartWorkflowRequest[] {
     const { workflowName, workflowVersion } = origin;
-    return this.#sourcesOf(workflowName, workflowVersion).flatMap(({ event, task }) => {
+    const reached = this.#sourcesOf(workflowName, workflowVersion).filter((source) => isReached(source, scope));
+    return reached.flatMap(({ event, task }) => {
       const name = String(resolveTemplate(event.name, scope));
       const handlers = this.#handlers.filter((handler) => handler.event === name);
       if (handlers.length === 0) return [];
-      const payload = payloadOf(task, scope, origin);
+      const payload = payloadOf(task, scope, { ...origin, event: name });
       return handlers
-        .filter(({ condition }) => condition?.isTrueFor(payload) ?? true)
+        .filter(({ condition }) => ignoresConditions || (condition?.isTrueFor(payload) ?? true))
         .flatMap(({ starts }) => starts.map((start) => requestOf(start, payload)));
     });
   }
@@ -115,15 +122,42 @@ function mdmHandlers({ active, event, condition, actions }: EventHandler): MdmHa
   return [{ event, condition: condition === undefined ? undefined : new Condition(condition), starts }];
 }
 
+/** Returns the SWITCH tasks around the task at `path`. */
+function branchesOf(definition: Pick<WorkflowDefinition, 'tasks'>, path: Path): EventSource['branches'] {
+  return tasksOf(definition).flatMap(({ task, path: at }) => {
+    const isAround = at.length < path.length && at.every((step, index) => step === path[index]);
+    const [kind, value] = path.slice(at.length);
+    if (!isAround || (kind !== 'decisionCases' && kind !== 'defaultCase')) return [];
+    return [{ task, value: kind === 'decisionCases' ? String(value) : null }];
+  });
+}
+
+/**
+ * Returns false when the engine takes other cases than those that lead to the task. A SWITCH with a script is assumed to
+ * lead there.
+ */
+function isReached({ branches }: EventSource, scope: Scope): boolean {
+  return branches.every(({ task, value }) => {
+    if (task.evaluatorType !== 'value-param') return true;
+    const inputs = resolveTemplate(task.inputParameters ?? {}, scope) as Record<string, unknown>;
+    const taken = String(inputs[task.expression ?? ''] ?? '');
+    return value === null ? !Object.hasOwn(task.decisionCases ?? {}, taken) : taken === value;
+  });
+}
+
 /** Returns the payload of an event: the input of its task and the fields that the engine adds (`Event.start`). */
-function payloadOf(task: WorkflowTask, scope: Scope, origin: EventOrigin): Scope {
-  const { workflowId = null, workflowName, workflowVersion, correlationId = null } = origin;
+function payloadOf(task: WorkflowTask, scope: Scope, origin: EventOrigin & { readonly event: string }): Scope {
+  const { workflowId = null, workflowName, workflowVersion, correlationId = null, taskToDomain = {}, event } = origin;
   return {
     ...(resolveTemplate(task.inputParameters ?? {}, scope) as Record<string, unknown>),
+    sink: resolveTemplate(task.sink, scope),
+    asyncComplete: task.asyncComplete === true,
     workflowInstanceId: workflowId,
     workflowType: workflowName,
     workflowVersion,
     correlationId,
+    taskToDomain,
+    event_produced: event,
   };
 }
 

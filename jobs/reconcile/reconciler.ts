@@ -30,6 +30,9 @@ export interface Reconciler {
 /** Pause before the next round while there is more to do, in milliseconds. */
 const backlogPauseMs = 1_000;
 
+/** The leader gives up the lock after this many failed rounds in succession, about five minutes. */
+const maxFailedRounds = 10;
+
 /** Starts the loop; the first round starts at once. */
 export function startReconciler(options: ReconcilerOptions): Reconciler {
   const { createRounds, lookBackMs, lock, intervalMs, log } = options;
@@ -37,6 +40,7 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
   const roundLog = new RoundLog(log);
   let rounds: ReturnType<typeof createRounds> | undefined;
   let lastRoundAt = Number.NEGATIVE_INFINITY;
+  let failedRounds = 0;
   const runRound = async (signal: AbortSignal): Promise<number | undefined> => {
     if (!(await lock.hold())) {
       // The prune job may by now have deleted what another router has started: it would seem to be missing.
@@ -55,6 +59,9 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
       },
     });
     const { failure } = report;
+    failedRounds = failure === undefined ? 0 : failedRounds + 1;
+    // Another router may reach the engine. A new leader knows no cases from before the look-back.
+    if (failedRounds % maxFailedRounds === 0 && failure !== undefined) await lock.release();
     metrics.setUnreconciled(report.unreconciled);
     if (signal.aborted || (failure instanceof EngineError && failure.isStarting)) return undefined;
     metrics.countRound(failure === undefined ? 'done' : 'failed');

@@ -1,6 +1,8 @@
 // Resolves `${…}` expressions in definitions as the engine does, limited to the forms that event tasks and handlers
 // use.
 
+import { stepsOf } from '#lib/conductor/definitions/expressions.ts';
+
 /** Values that expressions can refer to: `{ workflow: { input: … }, some_task: { output: … } }`. */
 export type Scope = Readonly<Record<string, unknown>>;
 
@@ -23,13 +25,11 @@ function resolveText(text: string, scope: Scope): unknown {
 }
 
 function lookUp(path: string, scope: Scope): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (value, step) =>
-        value !== null && typeof value === 'object' && Object.hasOwn(value, step)
-          ? (value as Record<string, unknown>)[step]
-          : undefined,
-      scope,
-    );
+  return stepsOf(path).reduce<unknown>(
+    (value, step) =>
+      value !== null && typeof value === 'object' && Object.hasOwn(value, step)
+        ? (value as Record<string, unknown>)[step]
+        : undefined,
+    scope,
+  );
 }

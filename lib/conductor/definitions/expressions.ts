@@ -31,7 +31,8 @@ export function resolvedPattern(text: string): RegExp {
   return new RegExp(`^${parts.join('([^:]+)')}$`);
 }
 
-function stepsOf(text: string): string[] {
+/** Returns the steps of the text between the braces; `a['b']` is the same as `a.b`. */
+export function stepsOf(text: string): string[] {
   return text
     .replace(/\[\s*['"]?([^\]'"]*)['"]?\s*\]/g, '.$1')
     .split('.')

@@ -79,6 +79,15 @@ describe('the share of an update', () => {
     expect(shareOf(update, new MdmDefinitions({ ...product, eventHandlers }))).toEqual(share);
   });
 
+  it('ignores the condition of the handler: there is no event of mdmWF that it could be about', () => {
+    const product = definitionsFor();
+    const eventHandlers = product.eventHandlers.map((file) => ({
+      ...file,
+      definition: { ...file.definition, condition: '$.workflowInstanceId != null' },
+    }));
+    expect(shareOf(update, new MdmDefinitions({ ...product, eventHandlers }))).toEqual(share);
+  });
+
   it('is undefined for a college without a handler', () => {
     expect(shareOf({ ...update, misCode: '999' }, definitions)).toBeUndefined();
   });

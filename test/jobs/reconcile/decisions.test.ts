@@ -231,6 +231,17 @@ describe('a PATCH with an unknown outcome', () => {
     });
   });
 
+  it('the condition of the handler is about the lost response → MDM is notified', () => {
+    const product = definitionsFor();
+    const eventHandlers = product.eventHandlers.map((file) => ({
+      ...file,
+      definition: { ...file.definition, condition: '$.outbound?.statusCodeValue == 204' },
+    }));
+    const mdmDefinitions = new MdmDefinitions({ ...product, eventHandlers });
+    const probes = [probe(200, '{"sisPersonId":"p1","cccid":"C1","lastName":"Doe"}')];
+    expect(decidePatch(lost(), { ...alone, probes }, { ...context, mdmDefinitions }).kind).toBe('start');
+  });
+
   it('the record has other values, or is gone → settled', () => {
     for (const found of [probe(200, '{"cccid":"C2"}'), probe(404, '{}'), probe(410, '{}')]) {
       expect(decideWith(found)).toEqual({ kind: 'settled' });

@@ -70,6 +70,11 @@ describe('the condition of the handler', () => {
   test.each([
     ['a field that the engine adds to the payload', "$.workflowVersion == 2 && $.workflowInstanceId == 'e-1'", 1],
     ['a field of a JSON text, which the engine parses', "$.outbound?.body?.cccid == 'C1'", 1],
+    [
+      'the sink, the event and the task domains',
+      "$.sink == 'conductor:person_patched' && $.event_produced.endsWith('person_patched') && !$.asyncComplete && $.taskToDomain != null",
+      1,
+    ],
     ['a positive number', '$.outbound?.statusCodeValue', 1],
     ['a text, which the engine takes for false', '$.mis', 0],
     ['a condition that cannot be evaluated here', "$.mis.equals('001')", 1],
@@ -102,4 +107,46 @@ describe('a version with several EVENT tasks', () => {
       expect(startsAfterPatch(withVersion3({ tasks }), { version: 3 })).toMatchObject([start]);
     }
   });
+
+  it('considers only those in the cases that the engine takes', () => {
+    const [intake, onPatch] = v2!.tasks;
+    const deleted = {
+      name: 'person_deleted',
+      taskReferenceName: 'person_deleted',
+      type: 'EVENT',
+      sink: 'conductor:person_deleted',
+      inputParameters: { mis: 'deleted' },
+    };
+    const onDelete: EventHandler = { ...mdm!, name: 'deleted', event: 'conductor:college-adaptorWF:person_deleted' };
+    delete onDelete.condition;
+    for (const others of [
+      { decisionCases: { ...onPatch!.decisionCases, DELETE: [deleted] } },
+      { defaultCase: [deleted] },
+    ]) {
+      const definitions = withVersion3({ tasks: [intake!, { ...onPatch!, ...others }] });
+      const both = { ...definitions, eventHandlers: [...definitions.eventHandlers, fileOf(onDelete)] };
+      expect(startsAfterPatch(both, { version: 3 })).toMatchObject([start]);
+      expect(startsAfterPatch(both, { version: 3, status: 404 })).toEqual([]);
+    }
+  });
+});
+
+it('an expression with brackets is resolved like one with dots', () => {
+  const text = JSON.stringify(v2!.tasks).replace('intake.output.outbound}', "intake.output['outbound']}");
+  expect(text).toContain("['outbound']");
+  const tasks = JSON.parse(text) as WorkflowDefinition['tasks'];
+  expect(startsAfterPatch(withVersion3({ tasks }), { version: 3 })).toMatchObject([start]);
+});
+
+it('conditions can be ignored', () => {
+  const patch = { workflowName: 'college-adaptorWF', workflowVersion: 2 };
+  const definitions = new MdmDefinitions(withCondition('false'));
+  expect(definitions.startsAfter(patch, {})).toEqual([]);
+  expect(
+    definitions.startsAfter(
+      patch,
+      { workflow: { input: { inbound: { httpMethod: 'PATCH' } } } },
+      { ignoresConditions: true },
+    ),
+  ).toHaveLength(1);
 });

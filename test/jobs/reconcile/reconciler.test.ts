@@ -2,6 +2,7 @@
 
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
@@ -20,11 +21,13 @@ const codec = createPayloadCodec({ 'payload.key': undefined, 'payload.decryption
 
 let engine: EngineIndex;
 let isLeader: boolean;
+let isReleased: boolean;
 let reconciler: Reconciler;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_795_275_400_000 });
   engine = createEngineIndex();
+  isReleased = false;
 });
 afterEach(async () => {
   await reconciler.stop();
@@ -38,7 +41,13 @@ function start(): void {
   reconciler = startReconciler({
     createRounds: () => new ReconcileRounds({ ...options, afterMs, lookBackMs }),
     lookBackMs,
-    lock: { hold: async () => isLeader, release: async () => undefined },
+    lock: {
+      hold: async () => {
+        isReleased = false;
+        return isLeader;
+      },
+      release: async () => void (isReleased = true),
+    },
     intervalMs: 10 * minute,
     metrics: new Registry(),
     log: createLog('test', 'silent'),
@@ -119,3 +128,24 @@ it('continues where it stopped after a short time as standby, and after a long o
   await vi.advanceTimersByTimeAsync(hour);
   expect(started()).toEqual(['mdmWF']);
 });
+
+it.each([
+  ['fails', new EngineError('unreachable', 'away')],
+  ['finds an engine that is starting', new EngineError('unreachable', 'away', { isStarting: true })],
+])(
+  'keeps the lock between rounds, also after a failed one, and releases it when every round %s',
+  async (_when, error) => {
+    isLeader = true;
+    start();
+    await vi.advanceTimersByTimeAsync(hour);
+    engine.beforeCall = async () => {
+      engine.beforeCall = async () => undefined;
+      throw error;
+    };
+    await vi.advanceTimersByTimeAsync(hour);
+    expect(isReleased).toBe(false);
+    engine.beforeCall = () => Promise.reject(error);
+    await vi.advanceTimersByTimeAsync(10 * hour);
+    expect(isReleased).toBe(true);
+  },
+);
