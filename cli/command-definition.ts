@@ -17,6 +17,8 @@ export interface CommandDefinition<Options> {
   readonly exitCodes: Readonly<Record<'0' | '1', string> & Partial<Record<'2', string>>>;
   /** Shown by `--help`, the simplest first. */
   readonly examples: readonly Example[];
+  /** False for a command without `--json`. */
+  readonly hasJson?: false;
   /** Adds the command's own options and arguments; their descriptions state unit and default. */
   readonly addOptions: (command: Command) => Command;
   /** Runs the command. Whatever it throws becomes an outcome with exit code 1. */
@@ -55,10 +57,9 @@ export class DefinedCommand<Options> extends Command {
   constructor(definition: CommandDefinition<Options>) {
     super(definition.name);
     this.#definition = definition;
-    definition
-      .addOptions(this.description(definition.description))
-      .option('--json', 'print one JSON document instead of text')
-      .addHelpText('after', `\n${describeExamples(definition)}\n\n${describeExitCodes(definition)}`);
+    definition.addOptions(this.description(definition.description));
+    if (definition.hasJson !== false) this.option('--json', 'print one JSON document instead of text');
+    this.addHelpText('after', `\n${describeExamples(definition)}\n\n${describeExitCodes(definition)}`);
   }
 
   /** Runs the command with the parsed arguments, prints its outcome and returns its exit code. */

@@ -50,11 +50,14 @@ export async function runPlan(options: PlanCommandOptions, { host }: Pick<Comman
 function describe(shown: ShownPlan, address: string, { diff, force = false }: PlanCommandOptions): Outcome {
   const { missing } = shown;
   const exitCode: ExitCode = missing.length > 0 ? 1 : shown.changes.length === 0 ? 0 : 2;
-  const problems = missing.map((line) => paint('bad', printable(line)));
   return {
     exitCode,
-    lines: [...describePlan(shown, { diff, force }), ...problems, `${address}: ${conclusion(shown)}`],
-    json: { ok: exitCode === 0, engine: address, ...planToJson(shown), missing },
+    lines: [
+      ...describePlan(shown, { diff, force }),
+      ...missing.map((line) => paint('bad', printable(line))),
+      `${address}: ${conclusion(shown)}`,
+    ],
+    json: { ok: exitCode === 0, problems: missing, engine: address, ...planToJson(shown), missing },
   };
 }
 

@@ -63,7 +63,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
       .option('--no-events', 'do not delete event records, and do not open the database')
       .option(
         '--database <url>',
-        "the engine's database, for event records and index rows (default: conductor.databaseURL, or that of the running stack)",
+        "the engine's database, for event records and index rows (default: conductor.databaseURL, or that of the running stack; none with the --engine of another engine)",
       )
       .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)'),
   run: runPrune,
@@ -72,7 +72,8 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
 /** Deletes old executions and event records. @throws ConfigError, EngineError or CommandError */
 async function runPrune(options: PruneCommandOptions, context: CommandContext): Promise<Outcome> {
   const { host, onlyShows } = context;
-  const engine = await openEngine(options, host, options.events ? ['conductor.databaseURL'] : []);
+  const usesConfigured = options.events && options.database === undefined;
+  const engine = await openEngine(options, host, usesConfigured ? ['conductor.databaseURL'] : []);
   const { config } = engine;
   const url = options.events ? (options.database ?? config['conductor.databaseURL']) : undefined;
   const database = url === undefined ? null : await openEngineDatabase(url);

@@ -8,7 +8,14 @@ import { writeWarnings } from '../gateway/command-config.ts';
 import type { Outcome } from '../outcome.ts';
 import { readGateway } from '../gateway/read-gateway.ts';
 import { addDirOption, folderOf } from '../gateway/gateway-folder.ts';
-import { type Access, createRouteTable, type RouteTableEntry, type WorkflowTarget } from '../gateway/route-table.ts';
+import {
+  type Access,
+  createRouteTable,
+  type RouteBulkhead,
+  type RoutedWorkflow,
+  type RouteTableEntry,
+  type WorkflowTarget,
+} from '../gateway/route-table.ts';
 import { formatTable } from '../output/table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 import { withDeprecatedMembers } from '../output/deprecated-members.ts';
@@ -51,29 +58,34 @@ function toJson(route: RouteTableEntry): Record<string, unknown> {
 
 const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'bulkhead', 'limits'];
 
-/** One row per path. Only the first path of a route shows what all of its paths share. */
+/** Each route has as many rows as it has paths or workflows; the first row shows what they share. */
 function describe(table: readonly RouteTableEntry[]): string[] {
-  const rows = table.flatMap((route) => {
-    const [first = '', ...others] = route.paths;
-    return [describeRoute(route, first), ...others.map((path) => ['', '', path])];
-  });
-  return [...formatTable(columns, rows), ...table.flatMap(describeNotes)];
+  return [...formatTable(columns, table.flatMap(describeRoute)), ...table.flatMap(describeNotes)];
 }
 
-function describeRoute(
-  { route, methods, host, access, workflow, responseDeadlineMs, bulkhead, limits }: RouteTableEntry,
-  path: string,
-) {
+function describeRoute({ route, methods, host, paths, access, workflows, limits }: RouteTableEntry): string[][] {
+  const started = workflows.length === 0 ? [['-', '-', '-', '-']] : workflows.map(describeWorkflow);
+  return Array.from({ length: Math.max(paths.length, started.length) }, (_, row) => {
+    const whenFirst = (text: string) => (row === 0 ? text : '');
+    return [
+      whenFirst(route),
+      whenFirst(methods?.join(' ') ?? 'any'),
+      `${whenFirst(host ?? '')}${paths[row] ?? ''}`,
+      whenFirst(describeAccess(access)),
+      ...(started[row] ?? ['', '', '', '']),
+      whenFirst(describeLimits(limits)),
+    ];
+  });
+}
+
+/** Returns the cells of the columns workflow, wait, task types and bulkhead. */
+function describeWorkflow(workflow: RoutedWorkflow): string[] {
+  const { name, responseDeadlineMs, taskTypes, bulkhead } = workflow;
   return [
-    route,
-    methods?.join(' ') ?? 'any',
-    `${host ?? ''}${path}`,
-    describeAccess(access),
-    workflow === undefined ? '-' : `${workflow.name} ${describeVersions(workflow)}`,
-    responseDeadlineMs === undefined ? '-' : `${responseDeadlineMs / 1_000} s`,
-    workflow === undefined ? '-' : (workflow.taskTypes?.join(' ') ?? paint('bad', 'no such version')),
-    bulkhead?.name ?? '-',
-    describeLimits(limits),
+    `${name} ${describeVersions(workflow)}`,
+    `${responseDeadlineMs / 1_000} s`,
+    taskTypes?.join(' ') ?? paint('bad', 'no such version'),
+    bulkhead.name,
   ];
 }
 
@@ -121,8 +133,12 @@ function bytes(count: number): string {
   return `${count / size} ${unit}`;
 }
 
-function describeNotes({ route, bulkhead, conditions }: RouteTableEntry): string[] {
-  const domains = Object.entries(bulkhead?.domains ?? {}).map(([code, domain]) => `${code} to domain ${domain}`);
+function describeNotes({ route, workflows, conditions }: RouteTableEntry): string[] {
+  const ofWorkflows = Object.assign(
+    {},
+    ...workflows.map(({ bulkhead }) => bulkhead.domains),
+  ) as RouteBulkhead['domains'];
+  const domains = Object.entries(ofWorkflows).map(([code, domain]) => `${code} to domain ${domain}`);
   const notes = [...(domains.length > 0 ? [`tasks of ${domains.join(', ')}`] : []), ...conditions];
   return notes.length === 0 ? [] : [`${route}: ${notes.join('; ')}`];
 }

@@ -31,6 +31,8 @@ export const start: CommandDefinition<StartOptions> = {
     { command: 'start', does: 'start engine, identity provider, router and workers on this machine' },
     { command: 'start --store redis', does: 'use an engine on Redis, which is faster and needs redis-server' },
   ],
+  // It runs until a signal and shows what happens meanwhile, so there is no document to print.
+  hasJson: false,
   addOptions: (command) =>
     command
       .option('--store <store>', 'where the engine keeps its data: sqlite or redis (default: sqlite)')

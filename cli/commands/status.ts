@@ -3,10 +3,11 @@
 import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
 import { type Definitions, loadDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
 import { EngineIndex } from '#lib/conductor/executions/engine-index.ts';
+import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import { type Change, type Plan, planChanges } from '#lib/conductor/metadata/plan.ts';
 import { diffOf } from '#lib/conductor/metadata/unified-diff.ts';
 import { type WorkerPool, poolsOf, unheardQueues } from '#lib/conductor/metadata/worker-pools.ts';
-import type { WorkflowStatus } from '#lib/conductor/types.ts';
+import type { SendRequest } from '#lib/conductor/send-call.ts';
 import { addEngineOptions, type EngineAccess, type EngineAccessOptions, openEngine } from '../engine/engine-access.ts';
 import { addStaleAfterOption, parseStaleAfter } from '../input/stale-after.ts';
 import type { Outcome } from '../outcome.ts';
@@ -44,7 +45,8 @@ interface Status {
   readonly version: string | undefined;
   readonly definitions: Plan;
   readonly pools: readonly WorkerPool[];
-  readonly executions: Readonly<Record<string, number>>;
+  /** Number of executions by state; null when the engine has no index. */
+  readonly executions: Readonly<Record<string, number>> | null;
   /** Number of waiting events without a handler, by event name. */
   readonly unheard: Readonly<Record<string, number>>;
 }
@@ -68,24 +70,29 @@ async function readStatus(
   definitions: Definitions,
   staleAfterMs: number,
 ): Promise<Omit<Status, 'address'>> {
-  // Asks only the engine's own index, so an engine without one reports 0. Counting the routers' records
-  // would read all of them.
-  const index = new EngineIndex(call);
-  const count = async (name: WorkflowStatus) => [name, await index.count({ statuses: [name] })] as const;
-  const [version, registered, pollData, queues, ...executions] = await Promise.all([
+  const [version, registered, pollData, queues, executions] = await Promise.all([
     api.readVersion(),
     api.readDefinitions(),
     api.readPollData(),
     api.readQueueSizes(),
-    ...(['RUNNING', 'FAILED', 'TIMED_OUT'] as const).map(count),
+    countExecutions(call),
   ]);
   return {
     version,
     definitions: planChanges(definitions, registered, { prune: false, concerns: () => true }),
     pools: poolsOf(definitions, { pollData, queues, staleAfterMs, now: Date.now() }),
-    executions: Object.fromEntries(executions),
+    executions,
     unheard: unheardQueues(registered, queues),
   };
+}
+
+/** Counts executions in the engine's own index only: counting the routers' records would read all of them. */
+async function countExecutions(call: SendRequest): Promise<Status['executions']> {
+  if (!(await new IndexPresence(call).exists())) return null;
+  const index = new EngineIndex(call);
+  const states = ['RUNNING', 'FAILED', 'TIMED_OUT'] as const;
+  const counts = await Promise.all(states.map(async (state) => [state, await index.count({ statuses: [state] })]));
+  return Object.fromEntries(counts) as Record<string, number>;
 }
 
 function describe(current: Status): Outcome {
@@ -94,9 +101,7 @@ function describe(current: Status): Outcome {
   const lines = [
     `engine       ${address}${version === undefined ? '' : `  Conductor ${version}`}`,
     ...describeDefinitions(definitions),
-    `executions   ${Object.entries(executions)
-      .map(([name, count]) => `${count} ${name.toLowerCase().replace('_', ' ')}`)
-      .join(', ')}`,
+    `executions   ${describeExecutions(executions)}`,
     ...Object.entries(unheard).map(
       ([event, count]) => `events       ${count} waiting in ${event}, which no handler listens to`,
     ),
@@ -113,6 +118,14 @@ function describe(current: Status): Outcome {
     eventsWithoutHandler: unheard,
   };
   return { exitCode, lines, json };
+}
+
+function describeExecutions(executions: Status['executions']): string {
+  if (executions === null)
+    return 'unknown: the engine has no index of executions; `executions list` searches the records in redis.url';
+  return Object.entries(executions)
+    .map(([name, count]) => `${count} ${name.toLowerCase().replace('_', ' ')}`)
+    .join(', ');
 }
 
 function describeDefinitions({ changes, unchanged }: Plan): string[] {

@@ -12,7 +12,7 @@ import { readGateway, routeNamed } from '../gateway/read-gateway.ts';
 import { alignColumns, formatTable } from '../output/table.ts';
 import { decodeToken, type ShownClaims, showClaims } from './token/decode.ts';
 import { explainRefusal, type Refusal } from './token/explain.ts';
-import { judgeRoute, type Judgement } from './token/judge-route.ts';
+import type { judgeRoute as JudgeRoute, Judgement } from './token/judge-route.ts';
 import { openOAuth } from './token/oauth-parts.ts';
 import { obtainToken, type TokenSource } from './token/obtain.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
@@ -33,7 +33,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
   exitCodes: {
     0: 'the token is valid, and the named route, if any, accepts it',
     1: 'error: there is no token, or it cannot be checked now',
-    2: 'the token is refused, or the named route refuses it',
+    2: 'the token is refused, or the named route refuses it or may refuse it',
   },
   examples: [
     {
@@ -84,7 +84,7 @@ async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'h
     const token = await obtainToken(options, { config, oauth, stdin: host.stdin });
     const checked = await check(token, config, oauth);
     const judgements =
-      'scopes' in checked.result ? judge(selectedRoutes, checked.result, { options, config, ...gateway }) : [];
+      'scopes' in checked.result ? await judge(selectedRoutes, checked.result, { options, config, ...gateway }) : [];
     const outcome = describe(checked, judgements, options);
     if (options.raw !== true) return outcome;
     return outcome.exitCode === 0
@@ -120,11 +120,13 @@ async function check(token: string, config: Config, { accessTokens }: OAuth2): P
 
 const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-function judge(
+async function judge(
   routes: readonly GatewayRoute[],
   { clientId, scopes }: AccessToken,
-  { options, ...rules }: Parameters<typeof judgeRoute>[2] & { options: TokenOptions },
-): Judgement[] {
+  { options, ...rules }: Parameters<typeof JudgeRoute>[2] & { options: TokenOptions },
+): Promise<Judgement[]> {
+  // Imported here because other commands do not need Express Gateway, which loads slowly.
+  const { judgeRoute } = await import('./token/judge-route.ts');
   const { method, path } = options;
   return routes.flatMap((route) => {
     const methods = method === undefined ? (route.endpoint.methods ?? allMethods) : [method.toUpperCase()];
@@ -146,11 +148,11 @@ function describe(
   const verdict = isValid
     ? `${paint('good', 'valid')}: client ${printable(result.clientId)}, scopes ${printable([...result.scopes].join(' ') || 'none')}`
     : `${paint('bad', `refused with ${result.status}`)}: ${result.reason}: ${printable(result.explanation)}`;
-  const rows = judgements.map(({ route: name, method, outcome, status, reason = '' }) => [
-    name,
-    method,
-    outcome === 'passes' ? paint('good', 'passes') : paint('bad', `refused with ${status}`),
-    printable(reason),
+  const rows = judgements.map((judgement) => [
+    judgement.route,
+    judgement.method,
+    describeOutcome(judgement),
+    printable(judgement.reason ?? ''),
   ]);
   const exitCode = !isValid && result.status === 503 ? 1 : isValid && isLetIn ? 0 : 2;
   return {
@@ -168,6 +170,7 @@ function describe(
     ],
     json: {
       ok: exitCode === 0,
+      problems: isValid ? [] : [`token refused with ${result.status}: ${result.reason}: ${result.explanation}`],
       token: { characters, ...(claims ?? {}) },
       ...(isValid
         ? { valid: true, clientId: result.clientId, scopes: [...result.scopes] }
@@ -175,6 +178,11 @@ function describe(
       routes: judgements,
     },
   };
+}
+
+function describeOutcome({ outcome, status }: Judgement): string {
+  if (outcome === 'passes') return paint('good', 'passes');
+  return outcome === 'refused' ? paint('bad', `refused with ${status}`) : paint('warning', 'undecided');
 }
 
 /** Converts `issuedAt` to `issued at`. */

@@ -10,7 +10,7 @@ import { addEngineOptions, type EngineAccess, type EngineAccessOptions } from '.
 import { CommandError } from '../outcome.ts';
 import { findGateway } from '../gateway/read-gateway.ts';
 import { configFolderOf, folderOf } from '../gateway/gateway-folder.ts';
-import { type RouteTableEntry, createRouteTable, versionsOf } from '../gateway/route-table.ts';
+import { type RouteTableEntry, type WorkflowTarget, createRouteTable, versionsOf } from '../gateway/route-table.ts';
 
 /** Options that select definitions. */
 export interface ScopeOptions extends EngineAccessOptions {
@@ -96,7 +96,9 @@ export async function readShownPlan(
     ...plan,
     changes: touching.map((change) => ({ ...change, routes: routesStarting(change, table) })),
     missing: findMissing(
-      table.filter(({ workflow }) => workflow !== undefined && concerns(workflow.name)),
+      table
+        .flatMap(({ route, workflows }) => workflows.map((workflow) => ({ route, workflow })))
+        .filter(({ workflow }) => concerns(workflow.name)),
       known,
     ),
   };
@@ -105,19 +107,20 @@ export async function readShownPlan(
 function routesStarting({ action, kind, name, version }: Change, table: readonly RouteTableEntry[]): string[] {
   if (action !== 'remove' || kind !== 'workflow') return [];
   return table
-    .filter(
-      ({ workflow }) => workflow?.name === name && version !== undefined && versionsOf(workflow).includes(version),
+    .filter(({ workflows }) =>
+      workflows.some(
+        (workflow) => workflow.name === name && version !== undefined && versionsOf(workflow).includes(version),
+      ),
     )
     .map(({ route }) => route);
 }
 
 /** Finds versions that a route starts and that neither side has. Requests for them get a 503 response. */
 function findMissing(
-  table: readonly RouteTableEntry[],
+  started: readonly { readonly route: string; readonly workflow: WorkflowTarget }[],
   known: readonly { readonly name: string; readonly version: number }[],
 ): string[] {
-  return table.flatMap(({ route, workflow }) => {
-    if (workflow === undefined) return [];
+  return started.flatMap(({ route, workflow }) => {
     const missing = versionsOf(workflow).filter(
       (version) => !known.some((other) => other.name === workflow.name && other.version === version),
     );

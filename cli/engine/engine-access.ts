@@ -13,6 +13,8 @@ import { loadCommandConfig, type StackKey } from '../gateway/command-config.ts';
 import { addDirOption, type FolderOptions } from '../gateway/gateway-folder.ts';
 import type { Host } from '../host.ts';
 import { CommandError } from '../outcome.ts';
+import { parseBaseUrls } from './base-url.ts';
+import { type CalledEngine, withOwnStores } from './configured-stores.ts';
 
 /** The CLI options that select the engine and how it is reached. */
 export interface EngineAccessOptions extends FolderOptions {
@@ -61,8 +63,9 @@ export interface EngineAccess {
 
 /**
  * Loads the configuration and opens a connection to the engine. The address comes from the first of these that has
- * one: the option, the configuration, the running stack.
- * @param keys further keys that the command takes from the running stack whose engine it uses
+ * one: the option, the configuration, the running stack. Redis and database of the configuration are used only for the
+ * engine of the configuration.
+ * @param keys further keys that the command uses; a running stack provides them if the command uses its engine
  * @throws ConfigError, or CommandError when an address or a client is missing or refused. An unreachable engine is
  *   detected by the first request.
  */
@@ -73,13 +76,16 @@ export async function openEngine(
 ): Promise<EngineAccess> {
   const { router, engine } = options;
   if (router !== undefined && engine !== undefined) throw new CommandError(['use --engine or --router, not both']);
-  const config = await loadCommandConfig(host, addressKeys(options, keys), options);
-  const urls = router === undefined ? (engine?.split(',') ?? config['conductor.url']) : [routerUrlOf(router, config)];
-  const base = parseBases(urls, router === undefined ? '' : '/conductor');
+  const loaded = await loadCommandConfig(host, addressKeys(options, keys), options);
+  const urls = router === undefined ? (engine?.split(',') ?? loaded['conductor.url']) : [routerUrlOf(router, loaded)];
+  const base = parseBaseUrls(urls, router === undefined ? '' : '/conductor');
+  const called = { ...base, configured: configuredOf(options, loaded), keys: ['redis.url', ...keys] } as const;
+  const config = withOwnStores(loaded, called, host.stderr);
+  const address = base.addresses.join(',');
   const client = new Engine({ url: base.origins, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const send = (request: EngineRequest): Promise<EngineResponse> =>
     client.request({ ...request, path: `${base.prefix}${request.path}` }).catch((error: unknown) => {
-      throw new CommandError([`${base.address} does not respond: ${(error as EngineError).message}`], { cause: error });
+      throw new CommandError([`${address} does not respond: ${(error as EngineError).message}`], { cause: error });
     });
   try {
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
@@ -88,7 +94,7 @@ export async function openEngine(
     // Each search reports why it fails, so the connection to Redis does not have to.
     const executions = await openExecutions(call, config, createLog('cli', 'silent'));
     return {
-      address: base.address,
+      address,
       api: new MetadataApi(call),
       executions: executions.api,
       call,
@@ -101,37 +107,24 @@ export async function openEngine(
   }
 }
 
+/** Where the router keeps its records of executions. */
+const recordKeys = ['redis.url', 'records.keyPrefix'] as const;
+
 function addressKeys({ engine, router }: EngineAccessOptions, keys: readonly StackKey[]): readonly StackKey[] {
-  if (router === undefined) return engine === undefined ? ['conductor.url', 'redis.url', ...keys] : [];
-  return router === true ? ['conductor.apiURL', 'redis.url'] : [];
+  if (router === undefined) return engine === undefined ? ['conductor.url', ...recordKeys, ...keys] : [];
+  return router === true ? ['conductor.apiURL', ...recordKeys] : [];
+}
+
+/** Returns the addresses that belong to Redis and database of the configuration. */
+function configuredOf({ router }: EngineAccessOptions, config: Config): CalledEngine['configured'] {
+  if (router === undefined)
+    return { what: 'engine', key: 'conductor.url', ...parseBaseUrls(config['conductor.url'], '') };
+  return { what: 'router', key: 'conductor.apiURL', ...parseBaseUrls([routerUrlOf(true, config)], '') };
 }
 
 /** Returns the base URL of the router: the given one, or that of `conductor.apiURL`, which the workers use. */
 export function routerUrlOf(router: string | true, config: Config): string {
   return router === true ? config['conductor.apiURL'].replace(/\/conductor\/api\/?$/, '') : router;
-}
-
-/** Parses the base URLs of one engine's servers. @throws CommandError unless all of them have the same path */
-function parseBases(urls: readonly string[], suffix: string): { origins: string[]; prefix: string; address: string } {
-  const bases = urls.map((url) => parseBase(url.trim(), suffix));
-  const [first, ...others] = bases as [Base, ...Base[]];
-  if (others.some(({ prefix }) => prefix !== first.prefix))
-    throw new CommandError([`${urls.join(',')}: all addresses of the engine must have the same path`]);
-  const address = bases.map((base) => base.address).join(',');
-  return { origins: bases.map(({ origin }) => origin), prefix: first.prefix, address };
-}
-
-interface Base {
-  readonly origin: string;
-  readonly prefix: string;
-  readonly address: string;
-}
-
-function parseBase(url: string, suffix: string): Base {
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new CommandError([`${url} is not an http or https URL`]);
-  const { origin, pathname } = new URL(url);
-  const path = pathname.replace(/\/+$/, '');
-  return { origin, prefix: `${path}${suffix}`, address: `${origin}${path}` };
 }
 
 interface Client {

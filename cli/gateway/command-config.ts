@@ -10,14 +10,15 @@ import type { Host } from '../host.ts';
 /** A configuration key whose value can come from a running stack. */
 export type StackKey = keyof ReturnType<typeof valuesOf>;
 
-function valuesOf({ engine, engineDatabase, redis, router, identityProvider, audience }: RunningStack) {
+function valuesOf(stack: RunningStack) {
   return {
-    'conductor.url': [engine],
-    'conductor.databaseURL': engineDatabase,
-    'redis.url': redis,
-    'conductor.apiURL': `${router}/conductor/api`,
-    'oauth.issuer': identityProvider,
-    'oauth.audience': audience,
+    'conductor.url': [stack.engine],
+    'conductor.databaseURL': stack.engineDatabase,
+    'redis.url': stack.redis,
+    'records.keyPrefix': stack.recordsKeyPrefix,
+    'conductor.apiURL': `${stack.router}/conductor/api`,
+    'oauth.issuer': stack.identityProvider,
+    'oauth.audience': stack.audience,
   };
 }
 
@@ -28,6 +29,7 @@ function valuesOf({ engine, engineDatabase, redis, router, identityProvider, aud
 const belongsTo: Partial<Record<StackKey, readonly StackKey[]>> = {
   'conductor.databaseURL': ['conductor.url'],
   'redis.url': ['conductor.url', 'conductor.apiURL'],
+  'records.keyPrefix': ['conductor.url', 'conductor.apiURL'],
   'oauth.audience': ['oauth.issuer'],
 };
 

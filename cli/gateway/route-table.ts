@@ -7,7 +7,7 @@ import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.t
 import { findWorkflow, taskTypesOf } from '#lib/conductor/definitions/workflow-tasks.ts';
 import type { Gateway } from '../../gateway/configuration/validate-gateway.ts';
 import { pathsOf, type PipelineStep } from '../../gateway/plugin-api/gateway-config-schema.ts';
-import { actionOf } from '../../gateway/plugin-api/gateway-routes.ts';
+import { actionOf, actionsOf } from '../../gateway/plugin-api/gateway-routes.ts';
 import type { RouteLimits } from '../../gateway/plugin-api/policy.ts';
 
 /** One apiEndpoint of the gateway configuration. Properties of policies that its pipeline lacks are absent. */
@@ -20,8 +20,10 @@ export interface RouteTableEntry {
   /** Host of the endpoint; absent when it accepts any host. */
   readonly host?: string;
   readonly access: Access;
+  /** The workflows that the route starts, one for each step: steps with a condition serve some of the requests. */
+  readonly workflows: readonly RoutedWorkflow[];
+  /** The first of `workflows`, in the form that programs read before a route could have several. */
   readonly workflow?: WorkflowTarget;
-  /** Response deadline in milliseconds. */
   readonly responseDeadlineMs?: number;
   readonly bulkhead?: RouteBulkhead;
   readonly limits: RouteLimits & Required<Pick<RouteLimits, 'rates' | 'inFlight'>>;
@@ -36,6 +38,13 @@ export interface WorkflowTarget {
   readonly versions?: Readonly<Record<string, number>>;
   /** Task types of all versions; absent when a version is in no file. */
   readonly taskTypes?: readonly string[];
+}
+
+/** A workflow of a route, with the parameters of the step that starts it. */
+export interface RoutedWorkflow extends WorkflowTarget {
+  /** Response deadline in milliseconds. */
+  readonly responseDeadlineMs: number;
+  readonly bulkhead: RouteBulkhead;
 }
 
 /** What the route requires of a client. */
@@ -71,14 +80,19 @@ export function createRouteTable(
 ): RouteTableEntry[] {
   return routes.map(({ name: route, endpoint, steps }) => {
     const { host, methods } = endpoint;
+    const workflows = actionsOf(steps, 'workflow').map((action) => ({
+      ...targetOf(action, definitions),
+      responseDeadlineMs: deadlineOf(action, config),
+      bulkhead: bulkheadOf(route, action, config),
+    }));
     return {
       route,
       paths: pathsOf(endpoint),
       ...(methods === undefined ? {} : { methods }),
       ...(host === undefined ? {} : { host }),
       access: accessOf(steps),
-      ...workflowOf(steps, config, definitions),
-      ...bulkheadOf(route, steps, config),
+      workflows,
+      ...describeFirst(workflows),
       limits: limitsOf(steps, declarations, config),
       conditions: steps.flatMap(({ policy, condition }) => (condition ? [`${policy} if ${condition.name}`] : [])),
     };
@@ -91,37 +105,37 @@ function accessOf(steps: readonly PipelineStep[]): Access {
   return { token: action !== undefined, scopes, anyScope, ...(writeScope === undefined ? {} : { writeScope }) };
 }
 
-function workflowOf(
-  steps: readonly PipelineStep[],
-  config: Config,
-  definitions: Definitions,
-): Pick<RouteTableEntry, 'workflow' | 'responseDeadlineMs'> {
-  const action = actionOf(steps, 'workflow');
-  if (action === undefined) return {};
+function describeFirst(
+  workflows: readonly RoutedWorkflow[],
+): Pick<RouteTableEntry, 'workflow' | 'responseDeadlineMs' | 'bulkhead'> {
+  const [first] = workflows;
+  if (first === undefined) return {};
+  const { responseDeadlineMs, bulkhead, ...workflow } = first;
+  return { workflow, responseDeadlineMs, bulkhead };
+}
+
+function targetOf(action: PipelineStep['action'], definitions: Definitions): WorkflowTarget {
   const name = String(action['name']);
   const { shares = new Map<number, number>(), isSplit = false } = readPinnedVersions(action).pinned ?? {};
   const [version = Number.NaN] = shares.keys();
   const files = [...shares.keys()].map((each) => findWorkflow(definitions, { name, version: each }));
   const taskTypes = files.flatMap((file) => (file === undefined ? [] : taskTypesOf(file.definition)));
   return {
-    workflow: {
-      name,
-      ...(isSplit ? { versions: Object.fromEntries(shares) } : { version }),
-      ...(files.includes(undefined) ? {} : { taskTypes: [...new Set(taskTypes)] }),
-    },
-    responseDeadlineMs: Number(
-      action['responseDeadlineMs'] ?? action['waitBudgetMs'] ?? config['router.responseDeadlineMs'],
-    ),
+    name,
+    ...(isSplit ? { versions: Object.fromEntries(shares) } : { version }),
+    ...(files.includes(undefined) ? {} : { taskTypes: [...new Set(taskTypes)] }),
   };
 }
 
-function bulkheadOf(route: string, steps: readonly PipelineStep[], config: Config): Pick<RouteTableEntry, 'bulkhead'> {
-  const action = actionOf(steps, 'workflow');
-  if (action === undefined) return {};
+function deadlineOf(action: PipelineStep['action'], config: Config): number {
+  return Number(action['responseDeadlineMs'] ?? action['waitBudgetMs'] ?? config['router.responseDeadlineMs']);
+}
+
+function bulkheadOf(route: string, action: PipelineStep['action'], config: Config): RouteBulkhead {
   const { backEndOf } = (action['admission'] ?? {}) as { backEndOf?: string };
   const parameter = backEndOf ?? action['domainOf'];
   const name = parameter === undefined ? route : `${route} :${String(parameter)}`;
-  return { bulkhead: { name, domains: action['domainOf'] === undefined ? {} : adaptorDomains(config) } };
+  return { name, domains: action['domainOf'] === undefined ? {} : adaptorDomains(config) };
 }
 
 /** Combines the limits of the steps, as their policies declare them. */

@@ -4,12 +4,12 @@ import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
+import type { RouteWorkflow } from '../../gateway/plugin-api/gateway-routes.ts';
 import {
   generalRulesOf,
   type PruneRule,
   readRules,
-  restrictionOf,
-  type RouteWorkflow,
+  restrictionsOf,
   routeRulesOf,
   rulesOfWorkflow,
 } from '../../jobs/prune/rules.ts';
@@ -37,8 +37,8 @@ interface RuleSources {
 }
 
 /**
- * Returns the rules of the configuration, restricted to what the options select; with `--older-than`, one rule with that
- * age instead.
+ * Returns the rules of the configuration, restricted to what the options select; with `--older-than`, rules with that age
+ * instead: one, or one for each workflow of the route.
  * @throws CommandError when the options are not valid, EngineError
  */
 export async function rulesFor(options: RuleOptions, sources: RuleSources): Promise<PruneRule[]> {
@@ -50,8 +50,10 @@ export async function rulesFor(options: RuleOptions, sources: RuleSources): Prom
   if (olderThan !== undefined) {
     const where = route === undefined ? (workflow ?? '') : nameOfRoute(route);
     const name = [where, nameOf(statuses)].filter(Boolean).join(', ');
-    const restriction = route === undefined ? { ...(workflow && { workflow }) } : restrictionOf(route, sources.routes);
-    return [{ name, statuses, olderThanMs: parseDuration(olderThan, '--older-than'), ...restriction }];
+    const restrictions =
+      route === undefined ? [{ ...(workflow && { workflow }) }] : restrictionsOf(route, sources.routes);
+    const olderThanMs = parseDuration(olderThan, '--older-than');
+    return restrictions.map((restriction) => ({ name, statuses, olderThanMs, ...restriction }));
   }
   return (await configuredRules(options, sources)).flatMap((rule) => {
     const selected = rule.statuses.filter((one) => statuses.includes(one));
@@ -70,8 +72,9 @@ async function configuredRules({ route, workflow }: RuleOptions, sources: RuleSo
   const name = nameOfRoute(route);
   const own = routeRulesOf(config, routes).filter((rule) => rule.name === name);
   if (own.length > 0) return own;
-  const general = generalRulesOf(config);
-  return general.map((rule) => ({ ...rule, name: `${name}, ${rule.name}`, ...restrictionOf(route, routes) }));
+  return restrictionsOf(route, routes).flatMap((restriction) =>
+    generalRulesOf(config).map((rule) => ({ ...rule, name: `${name}, ${rule.name}`, ...restriction })),
+  );
 }
 
 const nameOfRoute = (route: string) => `route ${route}`;

@@ -15,7 +15,13 @@ export const routableMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as cons
 
 const apiEndpoint = Type.Object(
   {
-    host: Type.Optional(Type.String({ minLength: 1, description: 'host name of this endpoint; default any' })),
+    host: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'host name of this endpoint; default any; endpoints of different hosts must differ in path or method too',
+      }),
+    ),
     summary: Type.Optional(Type.String({ minLength: 1, description: 'one line for readers of the OpenAPI document' })),
     paths: oneOrMore,
     methods: Type.Optional(Type.Array(Type.Enum([...routableMethods]), { minItems: 1, uniqueItems: true })),

@@ -1,4 +1,4 @@
-// The route table of gateway.config.yml: each apiEndpoint with the steps of its pipeline and the workflow that it starts.
+// The route table of gateway.config.yml: each apiEndpoint with the steps of its pipeline and the workflows that it starts.
 
 import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
 
@@ -10,8 +10,16 @@ export interface GatewayRoute {
   /** Name of the pipeline. */
   readonly pipeline: string;
   readonly steps: readonly PipelineStep[];
-  /** Name of the workflow; undefined when the route starts none. */
+  /** Names of the workflows that the route starts: several when steps with a condition start different ones. */
+  readonly workflows: readonly string[];
+  /** The first of `workflows`. Deprecated: kept for plugins of earlier versions. */
   readonly workflow: string | undefined;
+}
+
+/** A route and one of the workflows that it starts. */
+export interface RouteWorkflow {
+  readonly name: string;
+  readonly workflow: string;
 }
 
 /** Returns the routes in the order of `apiEndpoints`: Express Gateway uses the first one whose path matches. */
@@ -28,15 +36,17 @@ export function routesOf(
     const pipeline = pipelineOf.get(name);
     if (pipeline === undefined) return [];
     const ofRoute = steps.get(pipeline) ?? [];
-    const workflow = actionOf(ofRoute, 'workflow')?.['name'];
-    const started = typeof workflow === 'string' ? workflow : undefined;
-    return [{ name, endpoint, pipeline, steps: ofRoute, workflow: started }];
+    const started = actionsOf(ofRoute, 'workflow').flatMap(({ name: workflow }) =>
+      typeof workflow === 'string' ? [workflow] : [],
+    );
+    const workflows = [...new Set(started)];
+    return [{ name, endpoint, pipeline, steps: ofRoute, workflows, workflow: workflows[0] }];
   });
 }
 
-/** Returns the routes that start a workflow. */
-export function workflowRoutes(routes: readonly GatewayRoute[]): (GatewayRoute & { readonly workflow: string })[] {
-  return routes.flatMap((route) => (route.workflow === undefined ? [] : [{ ...route, workflow: route.workflow }]));
+/** Returns an entry for each workflow of each route. */
+export function workflowRoutes(routes: readonly GatewayRoute[]): RouteWorkflow[] {
+  return routes.flatMap(({ name, workflows }) => workflows.map((workflow) => ({ name, workflow })));
 }
 
 /** Returns the routes whose pipeline contains the policy. */
@@ -46,7 +56,12 @@ export function routesWith(routes: readonly GatewayRoute[], policy: string): Gat
 
 /** Returns the parameters of the first step with the policy; undefined when there is none. */
 export function actionOf(steps: readonly PipelineStep[], policy: string): PipelineStep['action'] | undefined {
-  return steps.find((step) => step.policy === policy)?.action;
+  return actionsOf(steps, policy)[0];
+}
+
+/** Returns the parameters of each step with the policy: several steps have conditions. */
+export function actionsOf(steps: readonly PipelineStep[], policy: string): PipelineStep['action'][] {
+  return steps.filter((step) => step.policy === policy).map(({ action }) => action);
 }
 
 /** Callers of a route: workers and operators (policy `engine-api`), clients that request a token (`token`), or API clients. */

@@ -21,7 +21,7 @@ import type { RouterServices } from '../plugin-api/plugin-api.ts';
 import { type ActiveConfig, createActiveConfig } from './active-config.ts';
 import type { ConfigSnapshot, HostServices } from './config-snapshot.ts';
 import { SharedResources } from './shared-resources.ts';
-import { type RouteKind, workflowRoutes } from '../plugin-api/gateway-routes.ts';
+import { type RouteKind, routesWith } from '../plugin-api/gateway-routes.ts';
 import { ReadinessChecks, RouterReadiness } from '../operations/readiness.ts';
 
 /** Delay before a retired snapshot is stopped, in milliseconds: cleanup such as releasing a permit in Redis may be pending. */
@@ -99,7 +99,7 @@ export class GatewayHost {
 
   /** Names of the routes of the active snapshot that start executions. */
   get executionRoutes(): readonly string[] {
-    return workflowRoutes((this.#snapshot as ConfigSnapshot).gateway.routes).map(({ name }) => name);
+    return routesWith((this.#snapshot as ConfigSnapshot).gateway.routes, 'workflow').map(({ name }) => name);
   }
 
   /** Adds a listener that is called at each activation of a snapshot. It must be synchronous and must not throw. */

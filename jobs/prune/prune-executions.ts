@@ -20,6 +20,8 @@ export interface PruneContext {
   readonly signal?: AbortSignal;
   /** Time after which an index row without an execution counts as an orphan, in milliseconds. Default: 5 seconds. */
   readonly orphanAfterMs?: number;
+  /** Stops after this many orphans, so that their rows can be deleted. Default: unlimited. */
+  readonly maxOrphans?: number | undefined;
   /** Monotonic clock in milliseconds. Default: performance.now. */
   readonly clock?: () => number;
   /**
@@ -50,7 +52,6 @@ export interface PrunedExecutions {
   readonly kept: number;
 }
 
-const maxOrphans = 10_000;
 /** Default of `orphanAfterMs`, in milliseconds. */
 const defaultOrphanAfterMs = 5_000;
 /** Pause before rows are checked again, in milliseconds. */
@@ -68,7 +69,7 @@ export async function countPrunable(rule: PruneRule, { api, now }: Pick<PruneCon
  * @throws EngineError when the engine is unavailable; earlier deletions remain
  */
 export async function pruneExecutions(rule: PruneRule, context: PruneContext): Promise<PrunedExecutions> {
-  const { api, now, batchSize, signal, onBatch, removeRows } = context;
+  const { api, now, batchSize, signal, onBatch, removeRows, maxOrphans = Number.POSITIVE_INFINITY } = context;
   const rowsSeen = new SeenRows(context);
   while (signal?.aborted !== true && rowsSeen.orphans.size < maxOrphans) {
     // Deleted executions leave the index; the offset skips the rows that remain.

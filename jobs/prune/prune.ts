@@ -2,11 +2,14 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EngineDatabase } from '#lib/conductor/database/database.ts';
-import { countPrunable, pruneExecutions, type PruneContext } from './prune-executions.ts';
+import { type Batch, countPrunable, pruneExecutions, type PruneContext } from './prune-executions.ts';
 import type { PruneRule } from './rules.ts';
 
 /** Options of one round. */
-export interface PruneOptions extends Pick<PruneContext, 'api' | 'now' | 'batchSize' | 'signal'> {
+export interface PruneOptions extends Pick<
+  PruneContext,
+  'api' | 'now' | 'batchSize' | 'signal' | 'orphanAfterMs' | 'maxOrphans'
+> {
   readonly rules: readonly PruneRule[];
   /** Null: event records and orphaned index rows are kept. */
   readonly database: EngineDatabase | null;
@@ -35,6 +38,9 @@ export interface PruneReport {
   readonly isComplete: boolean;
 }
 
+/** Default of `maxOrphans` with a database: an error between loses the search for this many. */
+const defaultMaxOrphans = 10_000;
+
 /** Counts what a round would delete, without deleting anything. */
 export async function planPrune({ rules, api, now, database, eventsOlderThanMs }: PruneOptions): Promise<PrunePlan> {
   const counted = [];
@@ -50,29 +56,52 @@ export async function prune(
   options: PruneOptions,
   onProgress: (done: number) => void = () => undefined,
 ): Promise<PruneReport> {
-  const { rules, database, ...rest } = options;
-  const pacer = new Pacer(rest.signal);
-  const removeRows = async (ids: readonly string[]) => {
-    if (ids.length > 0) await database?.removeIndexRows(ids);
+  const { rules, database } = options;
+  const pacer = new Pacer(options.signal);
+  const onBatch = async ({ inspected }: Batch) => {
+    onProgress(inspected);
+    await pacer.rest();
   };
-  let executions = 0;
-  let kept = 0;
-  let orphans = 0;
+  const total = { executions: 0, kept: 0, orphans: 0 };
   for (const rule of rules) {
-    const onBatch = async ({ inspected }: { inspected: number }) => {
-      onProgress(inspected);
-      await pacer.rest();
-    };
     pacer.begin();
-    const done = await pruneExecutions(rule, { ...rest, onBatch, removeRows });
-    executions += done.removed;
-    kept += done.kept;
-    orphans += done.orphans.length;
-    await rest.api.forget(done.orphans);
-    await removeRows(done.orphans);
+    const done = await pruneRule(rule, options, onBatch);
+    total.executions += done.executions;
+    total.kept += done.kept;
+    total.orphans += done.orphans;
   }
   const events = database === null ? null : await pruneEvents(database, options, { pacer, onProgress });
-  return { executions, kept, orphans, events, isComplete: rest.signal?.aborted !== true };
+  return { ...total, events, isComplete: options.signal?.aborted !== true };
+}
+
+/** Deletes the executions of one rule, and its orphans with their rows. Without the database, the rows stay. */
+async function pruneRule(
+  rule: PruneRule,
+  { database, maxOrphans = defaultMaxOrphans, ...context }: PruneOptions,
+  onBatch: NonNullable<PruneContext['onBatch']>,
+): Promise<Pick<PruneReport, 'executions' | 'kept' | 'orphans'>> {
+  const { api, batchSize, signal } = context;
+  const removeRows = async (ids: readonly string[]) => (ids.length > 0 && (await database?.removeIndexRows(ids))) || 0;
+  // Rows that stay must be skipped, so the search cannot begin again.
+  const limit = database === null ? undefined : maxOrphans;
+  const total = { executions: 0, kept: 0, orphans: 0 };
+  for (;;) {
+    const { removed, kept, orphans } = await pruneExecutions(rule, {
+      ...context,
+      ...{ onBatch, removeRows, maxOrphans: limit },
+    });
+    let rows = 0;
+    for (let at = 0; at < orphans.length && signal?.aborted !== true; at += batchSize) {
+      const batch = orphans.slice(at, at + batchSize);
+      await api.forget(batch);
+      rows += await removeRows(batch);
+    }
+    total.executions += removed;
+    total.kept = kept;
+    total.orphans += orphans.length;
+    const isLimited = limit !== undefined && orphans.length >= limit;
+    if (!isLimited || rows === 0 || signal?.aborted === true) return total;
+  }
 }
 
 async function pruneEvents(

@@ -6,7 +6,8 @@ import type { Config } from '#lib/config/schema.ts';
 import { openExecutions } from '#lib/records/open-executions.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { prune, type PruneReport } from './prune.ts';
-import { generalRulesOf, problemsOf, readRules, routeRulesOf, type RouteWorkflow } from './rules.ts';
+import type { RouteWorkflow } from '../../gateway/plugin-api/gateway-routes.ts';
+import { generalRulesOf, problemsOf, readRules, routeRulesOf } from './rules.ts';
 
 /** Runs prune rounds with the same configuration. */
 export interface PruneRound {

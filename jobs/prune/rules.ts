@@ -4,6 +4,7 @@ import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
+import type { RouteWorkflow } from '../../gateway/plugin-api/gateway-routes.ts';
 
 /** Selects executions for deletion. */
 export interface PruneRule {
@@ -18,12 +19,6 @@ export interface PruneRule {
   readonly statuses: readonly WorkflowStatus[];
   /** Age above which an execution is deleted, counted from its end, in milliseconds. */
   readonly olderThanMs: number;
-}
-
-/** A route of the gateway configuration and the workflow that it starts. */
-export interface RouteWorkflow {
-  readonly name: string;
-  readonly workflow: string;
 }
 
 const dayMs = 86_400_000;
@@ -62,13 +57,13 @@ function generalRulesFor(workflow: string, routeRules: readonly PruneRule[], con
   return generalRulesOf(config).map((rule) => ({ ...rule, ...scope }));
 }
 
-/** Returns the rules of the routes that have one. */
+/** Returns the rules of the routes that have one: a rule for each workflow of the route. */
 export function routeRulesOf(config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
-  return routes.flatMap(({ name }) => {
+  return [...new Set(routes.map(({ name }) => name))].flatMap((name) => {
     const days = config[`prune.${name}.days`];
     if (days === undefined) return [];
     const rule = { name: `route ${name}`, statuses: endedStatuses, olderThanMs: days * dayMs };
-    return [{ ...rule, ...restrictionOf(name, routes) }];
+    return restrictionsOf(name, routes).map((restriction) => ({ ...rule, ...restriction }));
   });
 }
 
@@ -80,12 +75,20 @@ export function generalRulesOf(config: Config): PruneRule[] {
   ];
 }
 
-/** Selects the executions of a route: by its workflow, and by route name when other routes start the same workflow. */
-export function restrictionOf(name: string, routes: readonly RouteWorkflow[]): Pick<PruneRule, 'workflow' | 'route'> {
-  const workflow = routes.find((route) => route.name === name)?.workflow;
-  if (workflow === undefined) return { route: name };
-  const isShared = routes.some((route) => route.name !== name && route.workflow === workflow);
-  return { workflow, ...(isShared ? { route: name } : {}) };
+/**
+ * Returns what selects the executions of a route: each of its workflows, with the name of the route when other routes
+ * start the same workflow.
+ */
+export function restrictionsOf(
+  name: string,
+  routes: readonly RouteWorkflow[],
+): Pick<PruneRule, 'workflow' | 'route'>[] {
+  return routes
+    .filter((route) => route.name === name)
+    .map(({ workflow }) => {
+      const isShared = routes.some((route) => route.name !== name && route.workflow === workflow);
+      return { workflow, ...(isShared ? { route: name } : {}) };
+    });
 }
 
 /**

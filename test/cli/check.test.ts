@@ -273,16 +273,19 @@ describe('check, the parameters of policies', () => {
     expect(others).toEqual([]);
   });
 
-  it('reports two endpoints of the same path and method, which the OpenAPI document cannot hold', async () => {
-    copy.replace(
-      'gateway.config.yml',
-      'paths: /lmsDW/:college_id/dataSync',
-      'paths: [/lmsDW/:college_id/dataSync, /openapi.json]',
-    );
-    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain('GET /openapi.json is described twice');
-  });
+  it.each(['', 'host: a.example.org\n    '])(
+    'reports two endpoints of the same path and method, which the OpenAPI document cannot hold: %j',
+    async (host) => {
+      copy.replace(
+        'gateway.config.yml',
+        'paths: /lmsDW/:college_id/dataSync',
+        `${host}paths: [/lmsDW/:college_id/dataSync, /openapi.json]`,
+      );
+      const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain('GET /openapi.json is described twice: two endpoints must not have the same path');
+    },
+  );
 });
 
 describe('check, the paths of executions', () => {

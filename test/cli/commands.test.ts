@@ -103,6 +103,7 @@ describe('the command line', () => {
     [['apply', 'everything'], 'too many arguments'],
     [['dump', '--only'], "option '--only <pattern>' argument missing"],
     [['routes', '--engine', 'x'], "unknown option '--engine'"],
+    [['start', '--json'], "unknown option '--json'"],
     [['register', '--engine'], "option '--engine <url>' argument missing"],
   ])('%j: refused with a line that says why, exit 1', async (args, reason) => {
     const { exitCode, stderr } = await runCli(args);

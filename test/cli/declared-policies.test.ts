@@ -6,6 +6,7 @@ import type { Config } from '#lib/config/schema.ts';
 import { createRouteTable } from '../../cli/gateway/route-table.ts';
 import { judgeRoute } from '../../cli/commands/token/judge-route.ts';
 import { declarePolicy, type PolicyDeclaration } from '../../gateway/plugin-api/plugin-api.ts';
+import type { PipelineStep } from '../../gateway/plugin-api/gateway-config-schema.ts';
 import type { GatewayRoute } from '../../gateway/plugin-api/gateway-routes.ts';
 
 const config = {} as Config;
@@ -23,14 +24,27 @@ const declarations = new Map<string, PolicyDeclaration>([
 ]);
 
 function routeWith(...quotas: readonly number[]): GatewayRoute {
+  return routeOf(quotas.map((perDay) => quota(perDay)));
+}
+
+function routeOf(steps: readonly PipelineStep[]): GatewayRoute {
   return {
     name: 'adaptor',
-    endpoint: { paths: '/adaptor/:mis/*', methods: ['GET'] },
+    endpoint: { paths: '/adaptor/:mis/*', methods: ['GET', 'POST'] },
     pipeline: 'adaptor',
-    steps: quotas.map((perDay) => ({ policy: 'quota', action: { perDay }, condition: undefined, path: [] })),
+    steps,
+    workflows: [],
     workflow: undefined,
   };
 }
+
+function quota(perDay: number, condition?: PipelineStep['condition'] & Record<string, unknown>): PipelineStep {
+  return { policy: 'quota', action: { perDay }, condition, path: [] };
+}
+
+const request = { clientId: 'demo', scopes: new Set<string>(), method: 'GET', path: '/adaptor/002/x' };
+const judge = (route: GatewayRoute, changed: Partial<typeof request> = {}) =>
+  judgeRoute(route, { ...request, ...changed }, { declarations, config });
 
 it('shows the limits of every step of a policy', () => {
   const gateway = { routes: [routeWith(10, 20)], declarations };
@@ -42,12 +56,47 @@ it('shows the limits of every step of a policy', () => {
 });
 
 it('returns the first refusal by a policy, and gives policies the path parameters', () => {
-  const request = { clientId: 'demo', scopes: new Set<string>(), method: 'GET', path: '/adaptor/002/x' };
-  const rules = { declarations, config };
-  expect(judgeRoute(routeWith(10), request, rules)).toMatchObject({ outcome: 'passes' });
-  expect(judgeRoute(routeWith(10, 0), request, rules)).toMatchObject({
+  expect(judge(routeWith(10))).toMatchObject({ outcome: 'passes' });
+  expect(judge(routeWith(10, 0))).toMatchObject({
     outcome: 'refused',
     status: 403,
     reason: 'demo has no quota for 002',
   });
+});
+
+it('HEAD is accepted where GET is; other methods only where the route lists them', () => {
+  expect(judge(routeWith(10), { method: 'HEAD' })).toMatchObject({ outcome: 'passes' });
+  expect(judge(routeWith(10), { method: 'PUT' })).toMatchObject({ outcome: 'refused', status: 405 });
+});
+
+it('a step with a condition on method or path counts only for requests that meet it', () => {
+  const onPost = { name: 'method', methods: ['POST'] };
+  const route = routeOf([quota(0, onPost), quota(10)]);
+  expect(judge(route)).toMatchObject({ outcome: 'passes' });
+  expect(judge(route, { method: 'POST' })).toMatchObject({ outcome: 'refused', status: 403 });
+  const onPath = routeOf([
+    quota(0, {
+      name: 'allOf',
+      conditions: [
+        { name: 'method', methods: 'GET' },
+        { name: 'pathMatch', pattern: '/002/' },
+      ],
+    }),
+  ]);
+  expect(judge(onPath)).toMatchObject({ outcome: 'refused', status: 403 });
+  expect(judge(onPath, { path: '/adaptor/003/x' })).toMatchObject({ outcome: 'passes' });
+});
+
+it('a step whose condition depends on more than the planned request leaves the route undecided, unless another step refuses', () => {
+  const onHost = { name: 'hostMatch', pattern: 'films.example.org' };
+  expect(judge(routeOf([quota(0, onHost)]))).toMatchObject({
+    outcome: 'undecided',
+    status: 403,
+    reason: 'if hostMatch: demo has no quota for 002',
+  });
+  expect(judge(routeOf([quota(10, onHost)]))).toMatchObject({ outcome: 'passes' });
+  expect(judge(routeOf([quota(10, onHost), quota(0)]))).toMatchObject({ outcome: 'refused' });
+  const { path: _, ...withoutPath } = request;
+  const onPath = routeOf([quota(0, { name: 'pathMatch', pattern: '/002/' })]);
+  expect(judgeRoute(onPath, withoutPath, { declarations, config })).toMatchObject({ outcome: 'undecided' });
 });

@@ -2,9 +2,11 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -35,6 +37,28 @@ describe('exit code and streams', () => {
     const { stdout } = await startCli(['plan', '--help'], { FORCE_COLOR: '1' }).result;
     expect(stdout).toContain('\x1b[1mUsage:');
   });
+});
+
+describe('service-router test --json', () => {
+  it.each([
+    ['passes', true, 0, { ok: true, problems: [] }],
+    ['fails', false, 1, { ok: false, problems: ['a test has failed'] }],
+  ])(
+    'a test that %s: one document on stdout, and the report of the tests on stderr',
+    async (name, holds, code, document) => {
+      const dir = mkdtempSync(join(tmpdir(), 'service-router-test-'));
+      const file = join(dir, `${name}.test.mjs`);
+      writeFileSync(
+        file,
+        `import assert from 'node:assert';\nimport { it } from 'node:test';\nit('${name}', () => assert(${holds}));\n`,
+      );
+      const { exitCode, stderr, json } = await startCli(['test', file, '--json']).result;
+      rmSync(dir, { recursive: true });
+      expect(exitCode).toBe(code);
+      expect(json()).toEqual(document);
+      expect(stderr).toContain(name);
+    },
+  );
 });
 
 it('a closed pipe: no error', async () => {

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { runCli } from './run-cli.ts';
+import { twoWorkflows } from './two-workflows.ts';
 
 let copy: CopyOfProduct;
 beforeEach(() => {
@@ -90,6 +91,20 @@ describe('router routes', () => {
       versions: { 1: 10, 2: 30 },
       taskTypes: ['college-adaptor_intake'],
     });
+  });
+
+  it('a route with two workflows: a line for each, and both in --json', async () => {
+    copy.replace('gateway.config.yml', twoWorkflows.from, twoWorkflows.to);
+    const { stdout } = await runCli(['routes', '--dir', copy.dir]);
+    expect(stdout).toMatch(/^movies +GET +\/movies\/:title +any token +moviesWF v1 +25 s +movies_intake +movies +/m);
+    expect(stdout).toMatch(/^ +lms-dwWF v1 +21 s +lms-dw_intake +movies :title *$/m);
+    const { routes } = (await runCli(['routes', '--json', '--dir', copy.dir])).json<RoutesJson>();
+    const movies = routes.find(({ route }) => route === 'movies');
+    expect(movies).toMatchObject({ workflow: { name: 'moviesWF' }, responseDeadlineMs: 25_000 });
+    expect(movies?.['workflows']).toMatchObject([
+      { name: 'moviesWF', version: 1, responseDeadlineMs: 25_000, bulkhead: { name: 'movies' } },
+      { name: 'lms-dwWF', version: 1, responseDeadlineMs: 21_000, taskTypes: ['lms-dw_intake'] },
+    ]);
   });
 
   it('empty versions: refused with a message that says so', async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeEngine, startFakeEngine } from '../lib/conductor/metadata/fake-engine.ts';
+import { openEngine } from '../../cli/engine/engine-access.ts';
 import { loadCommandConfig } from '../../cli/gateway/command-config.ts';
 import { runCli } from './run-cli.ts';
 
@@ -74,6 +75,19 @@ describe('commands for the engine', () => {
     };
     expect(await redisOf({})).toBe(redis);
     expect(await redisOf({ CONDUCTOR_URL: 'http://127.0.0.1:9' })).toBeUndefined();
+  });
+
+  it('uses the prefix of the records in the Redis of the stack, unless the configuration sets one', async () => {
+    writeStack({ pid: process.pid, startedAt: new Date().toISOString(), engine: engine.url, recordsKeyPrefix: 'its:' });
+    const prefixOf = async (env: Record<string, string>) => {
+      const host = { env: { STATE_DIR: stateDir, ...env }, stderr: { write: () => true } };
+      const access = await openEngine({}, host as never);
+      await access.close();
+      return access.config['records.keyPrefix'];
+    };
+    expect(await prefixOf({ REDIS_URL: 'redis://:hidden@127.0.0.1:1' })).toBe('its:');
+    expect(await prefixOf({ RECORDS_KEYPREFIX: 'mine:' })).toBe('mine:');
+    expect(await prefixOf({ CONDUCTOR_URL: 'http://127.0.0.1:9' })).toBe('service-router:records:');
   });
 
   it('checks files without looking for a stack', async () => {

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createKey, createToken } from '../plugins/oauth2/forge.ts';
 import { type ProviderStandIn, startProviderStandIn } from '../plugins/oauth2/provider-stand-in.ts';
+import { copyOfProduct } from '../lib/conductor/definitions/copy-of-product.ts';
 import { type CliResult, runCli } from './run-cli.ts';
 
 const key = createKey('ES256');
@@ -40,6 +41,10 @@ it('a token that cannot be checked → the reason on stderr, not the token, exit
   expect([exitCode, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^token refused with 503: unavailable: it cannot be checked now: /m);
   expect(stderr).not.toContain(token);
+  expect((await raw('--json')).json()).toMatchObject({
+    ok: false,
+    problems: [expect.stringMatching(/^token refused with 503: unavailable: it cannot be checked now: /)],
+  });
 });
 
 it('a token that is refused → the reason on stderr, not the token, exit 2', async () => {
@@ -56,6 +61,20 @@ it('a token that the named route refuses → the reason on stderr, not the token
   expect([exitCode, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/^adaptor +PATCH +refused with 403 /m);
   expect(stderr).not.toContain(token);
+});
+
+it('a route whose decision depends on a header → undecided, exit 2', async () => {
+  const copy = copyOfProduct();
+  copy.replace(
+    'gateway.config.yml',
+    '          - action: { writeScope: sisdata_W }',
+    '          - condition: { name: hostMatch, pattern: a.example.org }\n            action: { writeScope: sisdata_W }',
+  );
+  issue({ scope: 'sisdata_R' });
+  const { exitCode, stderr } = await raw('--dir', copy.dir, '--route', 'adaptor', '--method', 'PATCH');
+  copy.dispose();
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/^adaptor +PATCH +undecided +if hostMatch: /m);
 });
 
 it('a refused token with --json → a document without the token', async () => {

@@ -58,7 +58,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     });
   const read = async (id: string) =>
     (await call(`${engine.url}/api/workflow/${id}`)).json<{ status: string; tasks: { status: string }[] }>();
-  const cli = (...args: string[]) => runCli([...args, '--engine', engine.url], { REDIS_URL: engine.redis.url });
+  const cli = (...args: string[]) => runCli(args, { CONDUCTOR_URL: engine.url, REDIS_URL: engine.redis.url });
   const notices = async (operationsUrl: string) =>
     (await call(`${operationsUrl}/health/ready`)).json<{ notices: Record<string, string[]> }>().notices;
 

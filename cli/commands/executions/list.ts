@@ -7,7 +7,7 @@ import {
   type ListedExecution,
 } from '#lib/conductor/executions/find-executions.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { workflowRoutes } from '../../../gateway/plugin-api/gateway-routes.ts';
+import { routesWith } from '../../../gateway/plugin-api/gateway-routes.ts';
 import { printable } from '../../output/colours.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../../engine/engine-access.ts';
 import { formatSpan, parseCount, parseMoment } from '../../input/duration.ts';
@@ -89,11 +89,10 @@ async function toFilter(
   const routed =
     route === undefined
       ? undefined
-      : routeNamed(workflowRoutes((await readGateway(config, configFolderOf(folder))).routes), route);
-  const workflows = [workflow === undefined ? undefined : parseName(workflow, '--workflow'), routed?.workflow];
-  const named = workflows.find((name) => name !== undefined);
+      : routeNamed(routesWith((await readGateway(config, configFolderOf(folder))).routes, 'workflow'), route);
+  const workflows = workflow === undefined ? routed?.workflows : [parseName(workflow, '--workflow')];
   return {
-    ...(named === undefined ? {} : { workflows: [named] }),
+    ...(workflows === undefined ? {} : { workflows }),
     ...(route === undefined ? {} : { route }),
     ...(client === undefined ? {} : { clientId: parseName(client, '--client') }),
     ...(state === undefined ? {} : { statuses: parseStates(state) }),

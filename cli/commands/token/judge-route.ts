@@ -1,24 +1,27 @@
 // Evaluates whether a route accepts a request, with the code of the route's policies.
 
 import type { Config } from '#lib/config/schema.ts';
+import { methodsOf } from '../../../gateway/pipelines/route-lookup.ts';
 import type { GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
 import { pathsOf } from '../../../gateway/plugin-api/gateway-config-schema.ts';
 import type { PlannedRequest, PolicyDeclaration } from '../../../gateway/plugin-api/policy.ts';
 import { decodeSegment } from '#lib/http/percent-encoding.ts';
+import { evaluateCondition } from './evaluate-condition.ts';
 
 /** The result for one route and method. */
 export interface Judgement {
   readonly route: string;
   readonly method: string;
-  readonly outcome: 'passes' | 'refused';
-  /** HTTP status of the response when the request is refused. */
+  /** `undecided`: refused only if the condition of a step is met, which depends on more than method and path. */
+  readonly outcome: 'passes' | 'refused' | 'undecided';
+  /** HTTP status of the response when the request is refused, or may be. */
   readonly status?: number;
   readonly reason?: string;
 }
 
 /**
- * Evaluates methods, path and policies of a route in order, and returns the first refusal. Rate limits and admission do
- * not count, since they depend on the current load.
+ * Evaluates methods, path and policies of a route in order, and returns the first certain refusal, or else the first
+ * possible one. Rate limits and admission do not count, since they depend on the current load.
  */
 export function judgeRoute(
   route: GatewayRoute,
@@ -27,22 +30,28 @@ export function judgeRoute(
 ): Judgement {
   const { name, endpoint } = route;
   const { method, path } = request;
-  const refused = (status: number, reason: string): Judgement => ({
+  const judged = (outcome: Judgement['outcome'], status: number, reason: string): Judgement => ({
     route: name,
     method,
-    outcome: 'refused',
+    outcome,
     status,
     reason,
   });
-  const methods: readonly string[] | undefined = endpoint.methods;
-  if (methods !== undefined && !methods.includes(method)) return refused(405, `only ${methods.join(', ')}`);
+  const refused = (status: number, reason: string) => judged('refused', status, reason);
+  const methods = methodsOf(endpoint);
+  if (!methods.includes(method)) return refused(405, `only ${methods.join(', ')}`);
   const params = path === undefined ? {} : parametersOf(pathsOf(endpoint), path);
   if (params === null) return refused(404, `${path} is not a path of this route (${pathsOf(endpoint).join(', ')})`);
-  for (const { policy, action } of route.steps) {
+  let possible: Judgement | undefined;
+  for (const { policy, action, condition } of route.steps) {
+    const isMet = evaluateCondition(condition, request);
+    if (isMet === false) continue;
     const refusal = declarations.get(policy)?.judge?.(action as never, { ...request, params }, config);
-    if (refusal !== undefined) return refused(refusal.status, refusal.reason);
+    if (refusal === undefined) continue;
+    if (isMet) return refused(refusal.status, refusal.reason);
+    possible ??= judged('undecided', refusal.status, `if ${condition?.name}: ${refusal.reason}`);
   }
-  return { route: name, method, outcome: 'passes' };
+  return possible ?? { route: name, method, outcome: 'passes' };
 }
 
 /** Returns the path parameters by the patterns of an endpoint (`/adaptor/:mis/*`), or null when no pattern matches. */

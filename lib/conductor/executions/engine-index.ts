@@ -33,11 +33,17 @@ export class EngineIndex implements ExecutionIndex {
   }
 
   /**
-   * Returns a page. The engine sends the whole input and output of every row, and this client truncates them: request
-   * small pages where payloads may be large.
+   * Returns a page, which can also contain executions of workflows whose name begins with that of the query. The engine
+   * sends the whole input and output of every row, and this client truncates them: request small pages where payloads may
+   * be large.
    */
   search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
-    return this.#read({ query: formatQuery(query), sort: sortOf[order], start: String(offset), size: String(size) });
+    return this.#read({
+      query: formatQuery(withPattern(query)),
+      sort: sortOf[order],
+      start: String(offset),
+      size: String(size),
+    });
   }
 
   async #read(page: Readonly<Record<'query' | 'sort' | 'start' | 'size', string>>): Promise<FoundExecutions> {
@@ -49,7 +55,7 @@ export class EngineIndex implements ExecutionIndex {
   }
 
   async count(query: ExecutionQuery): Promise<number> {
-    return (await this.search(query, { offset: 0, size: 1 })).total;
+    return (await this.#read({ query: formatQuery(query), sort: sortOf.oldest, start: '0', size: '1' })).total;
   }
 
   /** Reads one row for each name: the engine cannot group rows. */
@@ -89,13 +95,19 @@ export class EngineIndex implements ExecutionIndex {
 }
 
 /**
- * Formats a query in Conductor's syntax. A type always gets a final `*`: for an exact type SQLite would scan all rows of the
- * type; for a pattern it uses the index on the start time or the correlation id.
+ * Adds a final `*` to the name of the workflow. To sort the rows of an exact name, SQLite would scan all of them; for a
+ * pattern it uses the index on the start time or the correlation id.
  */
+function withPattern(query: ExecutionQuery): ExecutionQuery {
+  const { workflowType } = query;
+  return workflowType === undefined ? query : { ...query, workflowType: workflowType.replace(/\*?$/, '*') };
+}
+
+/** Formats a query in Conductor's syntax. */
 function formatQuery(query: ExecutionQuery): string {
   const { workflowType, statuses, correlationIds, startedAfter, startedBefore, endedAfter, endedBefore } = query;
   return [
-    workflowType === undefined ? '' : `workflowType = ${workflowType.replace(/\*?$/, '*')}`,
+    workflowType === undefined ? '' : `workflowType = ${workflowType}`,
     statuses === undefined ? '' : `status IN (${statuses.join(',')})`,
     correlationIds === undefined ? '' : `correlationId IN (${correlationIds.join(',')})`,
     startedAfter === undefined ? '' : `startTime > ${startedAfter}`,

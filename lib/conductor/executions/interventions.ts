@@ -2,6 +2,7 @@
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { EngineError } from '../engine-error.ts';
+import { isDirectDomain } from './direct-domain.ts';
 import type { ExecutedTask, WholeExecution } from './execution.ts';
 import type { ExecutionApi } from './execution-api.ts';
 import { hasEnded } from './has-ended.ts';
@@ -40,7 +41,7 @@ export async function previewInterventions(
   if (hasEnded(execution)) return { kind: 'refused', executionId, reason: `it has already ended: ${execution.status}` };
   const begun = execution.tasks.find(isWithWorker);
   if (begun === undefined) return { kind: 'possible', executionId };
-  const where = `a worker has begun ${begun.referenceTaskName}`;
+  const where = `a worker ${isDirectDomain(begun.domain) ? 'may have' : 'has'} begun ${begun.referenceTaskName}`;
   return intervention === 'cancel'
     ? {
         kind: 'refused',
@@ -98,16 +99,22 @@ export async function carryOutIntervention(
 async function warningAfterCancel(executionId: string, api: ExecutionApi): Promise<string | undefined> {
   try {
     const after = await api.readWhole(executionId);
-    return after?.tasks.some(({ startTime = 0, pollCount = 0 }) => startTime > 0 && pollCount > 0) === true
-      ? 'a worker received the task just before the cancellation; it is unknown whether the back end has processed the request'
-      : undefined;
+    const received = after?.tasks.find(
+      ({ domain, startTime = 0, pollCount = 0 }) => isDirectDomain(domain) || (startTime > 0 && pollCount > 0),
+    );
+    if (received === undefined) return undefined;
+    const how = isDirectDomain(received.domain) ? 'may have received' : 'received';
+    return `a worker ${how} the task just before the cancellation; it is unknown whether the back end has processed the request`;
   } catch (error) {
     return `it is unknown whether a worker received the task just before: ${(error as Error).message}`;
   }
 }
 
-/** Returns true for a task that a worker has received, even if the task has since ended or been postponed. */
-function isWithWorker({ taskType, status, startTime = 0, pollCount = 0 }: ExecutedTask): boolean {
+/**
+ * Returns true for a task that a worker has received, even if the task has since ended or been postponed, and for a task
+ * that was dispatched directly: only the router that dispatched it knows whether a worker has it.
+ */
+function isWithWorker({ taskType, status, domain, startTime = 0, pollCount = 0 }: ExecutedTask): boolean {
   if (taskType === 'EVENT' || taskType === 'SWITCH') return false;
-  return status !== 'SCHEDULED' || pollCount > 0 || startTime > 0;
+  return status !== 'SCHEDULED' || pollCount > 0 || startTime > 0 || isDirectDomain(domain);
 }

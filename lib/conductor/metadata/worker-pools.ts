@@ -1,6 +1,6 @@
 // Worker pools: the workers that poll for each task type and domain, and the length of their queues.
 
-import { directDomain, poolDomain } from '../executions/direct-domain.ts';
+import { directDomain, isDirectDomain, poolDomain } from '../executions/direct-domain.ts';
 import type { Definitions } from '../definitions/load-definitions.ts';
 import type { PollData, RegisteredDefinitions } from './metadata-api.ts';
 
@@ -37,9 +37,11 @@ export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[
   const handlerDomains = definitions.eventHandlers.flatMap(({ definition }) =>
     definition.actions.flatMap(({ start_workflow: start }) => Object.entries(start.taskToDomain)),
   );
+  // Only routers poll for directly dispatched tasks, when they search for those of a stopped router.
+  const workerPolls = facts.pollData.filter(({ domain }) => !isDirectDomain(domain));
   return definitions.taskDefs.flatMap(({ definition: { name: taskType } }) => {
     const domains = new Set<string | undefined>([
-      ...facts.pollData.filter(({ queueName }) => queueName === taskType).map(({ domain }) => domain),
+      ...workerPolls.filter(({ queueName }) => queueName === taskType).map(({ domain }) => domain),
       ...handlerDomains.filter(([type]) => type === taskType).map(([, domain]) => domain),
       ...waitingDomains(taskType, facts.queues),
     ]);

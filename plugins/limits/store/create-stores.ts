@@ -2,7 +2,7 @@
 // Redis is unavailable.
 
 import type { Config } from '#lib/config/schema.ts';
-import { actionOf, type GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
+import { actionsOf, type GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import { outageNotice } from '#lib/redis/connect-redis.ts';
 import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
@@ -24,10 +24,9 @@ const graceMs = 5_000;
  * @param routes the routes of the configuration, which may have response deadlines of their own
  */
 export function leaseMs(config: Config, routes: readonly Pick<GatewayRoute, 'steps'>[]): number {
-  const deadlines = routes.flatMap(({ steps }) => {
-    const { responseDeadlineMs, waitBudgetMs } = actionOf(steps, 'workflow') ?? {};
-    return [Number(responseDeadlineMs ?? waitBudgetMs ?? 0)];
-  });
+  const deadlines = routes
+    .flatMap(({ steps }) => actionsOf(steps, 'workflow'))
+    .map(({ responseDeadlineMs, waitBudgetMs }) => Number(responseDeadlineMs ?? waitBudgetMs ?? 0));
   const waitMs = Math.max(config['router.responseDeadlineMs'], config['router.maxWaitMs'], ...deadlines);
   return config['router.requestTimeoutMs'] + waitMs + config['router.responseSendTimeoutMs'] + graceMs;
 }

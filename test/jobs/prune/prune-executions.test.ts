@@ -153,6 +153,14 @@ describe('pruning executions', () => {
     expect(report.orphans.length).toBeGreaterThan(7);
   });
 
+  it('deletes the executions behind more than 10,000 orphans, and reports every orphan', async () => {
+    const orphans = ended(10_500, 'orphan').map((one): Stored => ({ ...one, status: null }));
+    const engine = laggingEngine([...orphans, ...ended(3)], 0);
+    const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 5_000, orphanAfterMs: 50 });
+    expect({ ...report, orphans: report.orphans.length }).toEqual({ removed: 3, orphans: 10_500, kept: 0 });
+    expect(engine.alive.size).toBe(0);
+  });
+
   it('removes the rows itself, as the engine may drop their removal', async () => {
     const engine = laggingEngine(ended(12), 1_000_000);
     const { removeRows, rows } = engine;

@@ -71,6 +71,23 @@ describe('rules of the configuration', () => {
     expect((await rulesOf(config, ['college-adaptorWF'])).slice(2)).toMatchObject([{ exceptRoutes }, { exceptRoutes }]);
   });
 
+  it('a route with two workflows: a rule for each, and the general rules keep its executions', async () => {
+    const config = await configOf({ 'prune.movies.days': '60' });
+    const both = [...routes, { name: 'movies', workflow: 'filmsWF' }];
+    const api = { workflows: async () => ['moviesWF', 'filmsWF'] };
+    expect(await readRules(config, both, { api, now: Date.now() })).toMatchObject([
+      { name: 'route movies', workflow: 'moviesWF', olderThanMs: 60 * dayMs },
+      { name: 'route movies', workflow: 'filmsWF', olderThanMs: 60 * dayMs },
+    ]);
+  });
+
+  it('the rule of a route whose workflow is the second one of another route: selects by route', async () => {
+    const config = await configOf({ 'prune.films.days': '2' });
+    const sharing = [...routes, { name: 'movies', workflow: 'filmsWF' }, { name: 'films', workflow: 'filmsWF' }];
+    const [rule] = await readRules(config, sharing, { api: { workflows: async () => ['filmsWF'] }, now: Date.now() });
+    expect(rule).toMatchObject({ name: 'route films', workflow: 'filmsWF', route: 'films' });
+  });
+
   it('rejects ages within the look-back of the reconciler', async () => {
     const config = await configOf();
     const rule = (olderThanMs: number) => [{ name: 'x', statuses: endedStatuses, olderThanMs }];
@@ -86,6 +103,20 @@ describe('rules of the configuration', () => {
 });
 
 describe('rules of a command', () => {
+  it('--route with two workflows: a rule for each workflow', async () => {
+    const config = await configOf();
+    const sources = {
+      config,
+      routes: [...routes, { name: 'movies', workflow: 'filmsWF' }],
+      api: { workflows: async () => workflows },
+      now: Date.now(),
+    };
+    const byAge = await rulesFor({ route: 'movies', olderThan: '7d' }, sources);
+    expect(byAge.map(({ workflow }) => workflow)).toEqual(['moviesWF', 'filmsWF']);
+    const configured = await rulesFor({ route: 'movies' }, sources);
+    expect(configured.map(({ workflow }) => workflow)).toEqual(['moviesWF', 'moviesWF', 'filmsWF', 'filmsWF']);
+  });
+
   it('--older-than: one rule for the given options', async () => {
     const config = await configOf();
     expect(await commandRules({ olderThan: '7d', state: 'failed', route: 'movies' }, config)).toEqual([

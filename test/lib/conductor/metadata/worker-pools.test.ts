@@ -60,6 +60,25 @@ describe('worker pools', () => {
     );
   });
 
+  it("a router's search for orphans polls for directly dispatched tasks: no worker, so no pool and no worker is listed", () => {
+    const search = { workerId: 'router', lastPollTime: now - 200_000 };
+    const pollData = [
+      { queueName: 'movies_intake', domain: 'direct-dispatch', ...search },
+      { queueName: 'college-adaptor_intake', domain: 'direct-dispatch.002', ...search },
+      { queueName: 'college-adaptor_intake', domain: '002', workerId: 'w', lastPollTime: now },
+    ];
+    const pools = poolsWith({ pollData, queues: { 'direct-dispatch:movies_intake': 1 } });
+    expect(pools.filter(({ taskType }) => /^(movies|college-adaptor)_intake$/.test(taskType))).toEqual([
+      {
+        taskType: 'college-adaptor_intake',
+        domain: '002',
+        waiting: 0,
+        workers: [{ workerId: 'w', lastPollSecondsAgo: 0, stale: false }],
+      },
+      { taskType: 'movies_intake', waiting: 1, workers: [] },
+    ]);
+  });
+
   it('queues of events without an active handler: returned; other event queues and task queues are not', () => {
     const registered = {
       workflows: [{ name: 'mdmWF', version: 1 }],

@@ -1,0 +1,38 @@
+// Evaluates the condition of a pipeline step for a planned request, with the code of Express Gateway.
+
+import { expressGateway } from '../../../gateway/configuration/express-gateway.ts';
+import type { PipelineStep } from '../../../gateway/plugin-api/gateway-config-schema.ts';
+import type { PlannedRequest } from '../../../gateway/plugin-api/policy.ts';
+
+/**
+ * Returns whether the request meets the condition; undefined when that depends on something that the planned request
+ * does not say, such as a header.
+ */
+export function evaluateCondition(
+  condition: PipelineStep['condition'],
+  { method, path }: Pick<PlannedRequest, 'method' | 'path'>,
+): boolean | undefined {
+  if (condition === undefined) return true;
+  const create = expressGateway().conditions.conditions[condition.name];
+  const isMet = create?.(condition) as (request: object) => boolean;
+  try {
+    return isMet(requestOf({ method, ...(path === undefined ? {} : { url: path }) }));
+  } catch (error) {
+    if (error instanceof UnknownProperty) return undefined;
+    throw error;
+  }
+}
+
+/** A property of a request that a planned request does not have. */
+class UnknownProperty extends Error {}
+
+/** Returns a request that has only these properties. Reading any other one throws UnknownProperty. */
+function requestOf(known: Readonly<Record<string, string>>): object {
+  return new Proxy(known, {
+    get(properties, name) {
+      const value = properties[String(name)];
+      if (value === undefined) throw new UnknownProperty(String(name));
+      return value;
+    },
+  });
+}

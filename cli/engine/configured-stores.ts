@@ -1,0 +1,39 @@
+// Redis and the engine's database: the configuration names those of one engine, and commands can call another one.
+
+import type { Config } from '#lib/config/schema.ts';
+import type { StackKey } from '../gateway/command-config.ts';
+import type { Host } from '../host.ts';
+
+/** The engine that a command calls, directly or through the router. */
+export interface CalledEngine {
+  readonly addresses: readonly string[];
+  readonly configured: {
+    readonly what: 'engine' | 'router';
+    /** Key of the addresses. */
+    readonly key: keyof Config;
+    readonly addresses: readonly string[];
+  };
+  /** Keys that the command uses. */
+  readonly keys: readonly StackKey[];
+}
+
+const storeKeys = ['redis.url', 'conductor.databaseURL'] as const;
+
+/**
+ * Returns the configuration, without Redis and database if the command calls another engine than the configured one:
+ * there, the command would delete the data of executions that only the configured engine has. Writes a line to stderr
+ * when the command would use them.
+ */
+export function withOwnStores(config: Config, called: CalledEngine, stderr: Host['stderr']): Config {
+  const { addresses, configured, keys } = called;
+  const { what, key } = configured;
+  if (addresses.every((address) => configured.addresses.includes(address))) return config;
+  const unused = storeKeys.filter((store) => keys.includes(store) && config[store] !== undefined);
+  if (unused.length > 0) {
+    stderr.write(
+      `${addresses.join(',')} is not the ${what} of ${key} (${configured.addresses.join(',')}), so the configuration of that ${what} is not used: ${unused.join(', ')}\n`,
+    );
+  }
+  const { 'redis.url': _redis, 'conductor.databaseURL': _database, ...rest } = config;
+  return rest as Config;
+}

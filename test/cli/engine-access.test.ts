@@ -1,0 +1,105 @@
+// Tests of the access to an engine: Redis and database of the configuration serve only the configured engine.
+
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { listenOnLoopback, type LoopbackServer } from '../../dev/loopback-server.ts';
+import { type EngineAccessOptions, openEngine } from '../../cli/engine/engine-access.ts';
+import { runCli } from './run-cli.ts';
+
+const configured = {
+  CONDUCTOR_URL: 'http://engine-1:8080,http://engine-2:8080/',
+  CONDUCTOR_DATABASEURL: 'postgresql://its:secret@database/conductor',
+  REDIS_URL: 'redis://its:secret@redis:6379',
+};
+const keys = ['redis.url', 'conductor.databaseURL'] as const;
+
+async function open(options: EngineAccessOptions, env: Record<string, string> = configured) {
+  let stderr = '';
+  const host = {
+    env: { STATE_DIR: '/nonexistent', ...env },
+    stderr: { write: (text: string) => (stderr += text) },
+  };
+  const access = await openEngine(options, host as never, ['conductor.databaseURL']);
+  await access.close();
+  return { stderr, stores: keys.filter((key) => access.config[key] !== undefined) };
+}
+
+describe('Redis and database of the configuration', () => {
+  it.each<[string, EngineAccessOptions]>([
+    ['without an option', {}],
+    ['the same servers', { engine: 'http://engine-2:8080/, http://engine-1:8080' }],
+    ['one of its servers', { engine: 'http://ENGINE-2:8080' }],
+  ])('are used: %s', async (_name, options) => {
+    expect(await open(options)).toEqual({ stderr: '', stores: keys });
+  });
+
+  it.each(['http://other:8080', 'http://engine-1:8081', 'http://engine-1:8080,http://other:8080'])(
+    'are not used: --engine %s, with a line on stderr',
+    async (engine) => {
+      expect(await open({ engine })).toEqual({
+        stores: [],
+        stderr: `${engine} is not the engine of conductor.url (http://engine-1:8080,http://engine-2:8080), so the configuration of that engine is not used: redis.url, conductor.databaseURL\n`,
+      });
+    },
+  );
+
+  it('are not used: the configuration has no conductor.url, and --engine is not its default', async () => {
+    const { CONDUCTOR_URL: _, ...env } = configured;
+    expect(await open({ engine: 'http://127.0.0.1:8082' }, env)).toEqual({ stderr: '', stores: keys });
+    expect((await open({ engine: 'http://other:8080' }, env)).stores).toEqual([]);
+  });
+
+  it('without any: another engine needs no line', async () => {
+    expect(await open({ engine: 'http://other:8080' }, {})).toEqual({ stderr: '', stores: [] });
+  });
+});
+
+describe('commands for another engine', () => {
+  let server: LoopbackServer;
+  beforeEach(async () => {
+    // Has an index, and no execution in it.
+    const engine = createServer((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://engine');
+      const isMalformed = searchParams.get('query') === 'indexed';
+      response.writeHead(isMalformed ? 400 : 200, { 'content-type': 'application/json' });
+      response.end(request.url === '/conductor/api/token' ? '{"token":"t"}' : '{"totalHits":0,"results":[]}');
+    });
+    server = await listenOnLoopback(engine);
+  });
+  afterEach(() => server.close());
+  const elsewhere = `sqlite:${join(tmpdir(), 'no-such-folder', 'conductor.db')}`;
+  const env = { CONDUCTOR_DATABASEURL: elsewhere, REDIS_URL: 'redis://127.0.0.1:1' };
+
+  it('prune --engine: does not open the database of the configured engine', async () => {
+    const { exitCode, stdout, stderr } = await runCli(['prune', '--yes', '--engine', server.url], env);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: expect.stringContaining('is not used: redis.url, conductor.databaseURL\n'),
+    });
+    expect(stdout).toContain('event records are skipped');
+  });
+
+  it('prune --engine --database: opens that database', async () => {
+    const { exitCode, stderr } = await runCli(['prune', '--yes', '--engine', server.url, '--database', elsewhere], env);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/is not used: redis\.url\n.*no-such-folder/);
+  });
+
+  it.each([
+    ['another router', 'http://127.0.0.1:9/conductor/api', false],
+    ['the router of conductor.apiURL', undefined, true],
+  ])('--router with %s: uses redis.url only for its own router', async (_name, apiUrl, isUsed) => {
+    const { stderr, stores } = await open(
+      { router: `${server.url}/`, clientId: 'ops', clientSecret: 'x' },
+      { REDIS_URL: 'redis://127.0.0.1:1', CONDUCTOR_APIURL: apiUrl ?? `${server.url}/conductor/api` },
+    );
+    expect(stores).toEqual(isUsed ? ['redis.url'] : []);
+    expect(stderr).toBe(
+      isUsed
+        ? ''
+        : `${server.url} is not the router of conductor.apiURL (http://127.0.0.1:9), so the configuration of that router is not used: redis.url\n`,
+    );
+  });
+});

@@ -1,0 +1,59 @@
+// Tests of one round of pruning.
+
+import { expect, it } from 'vitest';
+import type { EngineDatabase } from '#lib/conductor/database/database.ts';
+import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
+import { prune, type PruneOptions } from '../../../jobs/prune/prune.ts';
+
+const row = (at: number) => ({
+  workflowId: `e-${at}`,
+  workflowType: 'moviesWF',
+  status: 'COMPLETED' as const,
+  input: '{}',
+});
+const rule = { name: 'ended', statuses: endedStatuses, olderThanMs: 1 };
+
+it('forgets orphans and deletes their rows in batches', async () => {
+  const rows = Array.from({ length: 25 }, (_, at) => row(at));
+  const forgotten: number[] = [];
+  const deleted: number[] = [];
+  const api = {
+    search: async (_query: unknown, { offset, size }: { offset: number; size: number }) => {
+      return { executions: rows.slice(offset, offset + size), total: rows.length, bytes: 0 };
+    },
+    readState: async () => null,
+    forget: async (ids: readonly string[]) => void forgotten.push(ids.length),
+  } as unknown as PruneOptions['api'];
+  const database = {
+    removeEvents: async () => 0,
+    removeIndexRows: async (ids: readonly string[]) => deleted.push(ids.length),
+  } as unknown as EngineDatabase;
+  const options = { api, database, rules: [rule], now: 10, batchSize: 10, eventsOlderThanMs: 1, orphanAfterMs: 0 };
+  expect(await prune(options)).toEqual({ executions: 0, kept: 0, orphans: 25, events: 0, isComplete: true });
+  expect({ forgotten, deleted }).toEqual({ forgotten: [10, 10, 5], deleted: [10, 10, 5] });
+});
+
+it('deletes the rows of many orphans in portions, so that an error loses only a part', async () => {
+  const rows = Array.from({ length: 25 }, (_, at) => row(at));
+  const searched: number[] = [];
+  const api = {
+    search: async (_query: unknown, { offset, size }: { offset: number; size: number }) => {
+      searched.push(offset);
+      return { executions: rows.slice(offset, offset + size), total: rows.length, bytes: 0 };
+    },
+    readState: async () => null,
+    forget: async () => undefined,
+  } as unknown as PruneOptions['api'];
+  const database = {
+    removeEvents: async () => 0,
+    removeIndexRows: async (ids: readonly string[]) => {
+      const before = rows.length;
+      rows.push(...rows.splice(0).filter(({ workflowId }) => !ids.includes(workflowId)));
+      return before - rows.length;
+    },
+  } as unknown as EngineDatabase;
+  const options = { api, database, rules: [rule], now: 10, batchSize: 10, eventsOlderThanMs: 1, orphanAfterMs: 0 };
+  expect(await prune({ ...options, maxOrphans: 10 })).toMatchObject({ orphans: 25, kept: 0, isComplete: true });
+  expect(rows).toEqual([]);
+  expect(Math.max(...searched)).toBe(0);
+});

@@ -1,0 +1,56 @@
+// Tests of the previews of interventions: what is known about the worker of a task.
+
+import { describe, expect, it } from 'vitest';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
+import {
+  carryOutIntervention,
+  type Intervention,
+  previewInterventions,
+} from '#lib/conductor/executions/interventions.ts';
+
+/** An engine whose only execution has this task. */
+function engineWith(task: Partial<ExecutedTask>): ExecutionApi {
+  const intake = { taskType: 'movies_intake', referenceTaskName: 'intake', status: 'SCHEDULED', ...task };
+  const execution = { workflowId: 'a', status: 'RUNNING', input: {}, tasks: [intake] } as unknown as WholeExecution;
+  return { readWhole: async () => execution, terminate: async () => undefined } as unknown as ExecutionApi;
+}
+
+const preview = (intervention: Intervention, task: Partial<ExecutedTask>) =>
+  previewInterventions(intervention, 'a', engineWith(task));
+
+describe.each([undefined, '002'])('a scheduled task of the pool %s', (domain) => {
+  it('polled: no worker has begun it', async () => {
+    const task = domain === undefined ? {} : { domain };
+    expect(await preview('cancel', task)).toEqual({ kind: 'possible', executionId: 'a' });
+    expect(await preview('terminate', task)).toEqual({ kind: 'possible', executionId: 'a' });
+  });
+
+  it('dispatched directly: a worker may have begun it, although the engine knows of none', async () => {
+    const task = { domain: directDomain(domain), startTime: 0, pollCount: 0 };
+    expect(await preview('cancel', task)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('a worker may have begun intake'),
+    });
+    expect(await preview('terminate', task)).toMatchObject({
+      kind: 'possible',
+      warning: expect.stringContaining('a worker may have begun intake'),
+    });
+  });
+
+  it('dispatched directly after the preview of a cancellation: the result says that a worker may have it', async () => {
+    const api = engineWith({ domain: directDomain(domain), status: 'CANCELED' });
+    expect(await carryOutIntervention('cancel', 'a', { api, reason: '' })).toMatchObject({
+      outcome: 'done',
+      reason: expect.stringContaining('a worker may have received the task'),
+    });
+  });
+});
+
+it('a task that a worker has polled: a worker has begun it', async () => {
+  expect(await preview('cancel', { status: 'IN_PROGRESS', pollCount: 1, startTime: 1 })).toMatchObject({
+    kind: 'refused',
+    reason: expect.stringContaining('a worker has begun intake'),
+  });
+});
