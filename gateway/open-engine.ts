@@ -4,6 +4,7 @@ import { lookup } from 'node:dns/promises';
 import { connect, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { isLoopback, isPrivateHost } from '#lib/config/private-host.ts';
+import { withoutPassword } from '#lib/config/without-password.ts';
 
 /** Options of {@link findOpenEngine}. */
 export interface OpenEngineOptions {
@@ -28,7 +29,8 @@ export async function findOpenEngine(options: OpenEngineOptions): Promise<string
   const host = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) === 0 ? await resolve(host).catch(() => []) : [host];
   const open = isIP(host) === 0 ? addresses.filter((address) => !isPrivateHost(address)) : [];
-  if (open.length > 0) return [`conductor.url is ${url}: ${host} has the public address ${open.join(', ')}`];
+  if (open.length > 0)
+    return [`conductor.url is ${withoutPassword(url)}: ${host} has the public address ${open.join(', ')}`];
   if (!addresses.some(isLoopback)) return [];
   const enginePort = Number(port) || (protocol === 'https:' ? 443 : 80);
   const reachable = await Promise.all(

@@ -1,5 +1,6 @@
 // Validates pipeline steps: parameters against the policy declarations, conditions with Express Gateway.
 
+import type { Path } from '#lib/conductor/definitions/json-text.ts';
 import { expressGateway } from './express-gateway.ts';
 import type { FileProblems } from './file-problems.ts';
 import type { PipelineStep } from '../plugin-api/gateway-config-schema.ts';
@@ -24,17 +25,50 @@ export function checkParameters(
     problems.add(at, message, parameter);
 }
 
-/** Validates the condition of a step. Rejects async conditions: Express Gateway would mount their policies out of order. */
+/** A condition of Express Gateway. */
+type Condition = NonNullable<PipelineStep['condition']>;
+
+/** Conditions that call methods which Passport adds to requests. */
+const conditionsOfPassport = new Set(['authenticated', 'anonymous']);
+const alternative = 'the policy bearer authenticates clients';
+
+/**
+ * Validates the condition of a step and the conditions nested in it. Rejects those that Express Gateway accepts but
+ * cannot evaluate: asynchronous ones, whose policies it would mount out of order, and those of Passport.
+ */
 export function checkCondition({ condition, path }: PipelineStep, problems: FileProblems): void {
-  if (condition === undefined) return;
-  const at = [...path, 'condition'];
-  const create = expressGateway().conditions.conditions[condition.name];
-  if (create === undefined) return problems.add(at, `there is no condition "${condition.name}"`, 'name');
+  if (condition !== undefined) checkAt([...path, 'condition'], condition, problems);
+}
+
+function checkAt(at: Path, condition: Condition, problems: FileProblems): void {
+  const { name } = condition;
+  const { conditions } = expressGateway().conditions;
+  const create = Object.hasOwn(conditions, name) ? conditions[name] : undefined;
+  if (create === undefined) return problems.add(at, `there is no condition "${name}"`, 'name');
+  if (conditionsOfPassport.has(name))
+    return problems.add(at, `"${name}" needs Passport, which the router does not use: ${alternative}`);
+  const before = problems.count;
+  for (const [path, nested] of nestedConditions(condition)) checkAt([...at, ...path], nested, problems);
+  // Express Gateway would report a problem of a nested condition again, or miss it.
+  if (problems.count > before) return;
   try {
-    const created: unknown = create(condition);
-    if (created instanceof Promise)
-      problems.add(at, `"${condition.name}" is asynchronous: only synchronous conditions are supported`);
+    if (create(condition) instanceof Promise)
+      problems.add(at, `"${name}" is asynchronous: only synchronous conditions are supported`);
   } catch (error) {
     problems.add(at, (error as Error).message);
   }
+}
+
+/** Returns the conditions within `allOf`, `oneOf` and `not`, with their paths. Express Gateway reports malformed ones. */
+function nestedConditions(parent: Condition & { conditions?: unknown; condition?: unknown }): [Path, Condition][] {
+  const list = Array.isArray(parent.conditions) ? (parent.conditions as unknown[]) : [];
+  const nested: [Path, unknown][] = [
+    [['condition'], parent.condition],
+    ...list.map((condition, index): [Path, unknown] => [['conditions', index], condition]),
+  ];
+  return nested.filter((entry): entry is [Path, Condition] => isCondition(entry[1]));
+}
+
+function isCondition(value: unknown): value is Condition {
+  return typeof (value as Partial<Condition> | null | undefined)?.name === 'string';
 }

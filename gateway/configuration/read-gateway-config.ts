@@ -7,6 +7,7 @@ import { Ajv } from 'ajv';
 import type { Path } from '#lib/conductor/definitions/json-text.ts';
 import { currentKey } from '#lib/config/deprecated-keys.ts';
 import type { Config } from '#lib/config/schema.ts';
+import { reconcilerRoute } from '#lib/envelope/inbound.ts';
 import { FileProblems } from './file-problems.ts';
 import {
   type GatewayConfig,
@@ -119,7 +120,7 @@ function substituteText(text: string, path: Path, { config, problems }: Substitu
   return text.replace(/\$\{([^}]+)\}/g, (match, key: string) => String(lookUp(key) ?? match));
 }
 
-/** Checks references between names: unknown endpoints and policies, and endpoints that no pipeline uses. */
+/** Checks names and references: unknown endpoints and policies, endpoints that no pipeline uses, a reserved name. */
 function checkReferences(config: GatewayConfig, problems: FileProblems): void {
   const used = new Map<string, string>();
   for (const [name, pipeline] of Object.entries(config.pipelines)) {
@@ -134,6 +135,11 @@ function checkReferences(config: GatewayConfig, problems: FileProblems): void {
       if (!config.policies.includes(policy)) problems.add(path, `policy "${policy}" is not declared under policies`);
     }
   }
+  if (Object.hasOwn(config.apiEndpoints, reconcilerRoute))
+    problems.add(
+      ['apiEndpoints', reconcilerRoute],
+      'this name is reserved for requests of the reconciler, whose executions clients cannot find: choose another name',
+    );
   for (const endpoint of Object.keys(config.apiEndpoints)) {
     if (!used.has(endpoint))
       problems.add(

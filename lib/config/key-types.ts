@@ -47,10 +47,13 @@ export const url = (description: string) => Type.String({ format: 'http-url', de
 export const taskDomain = (description: string) => Type.String({ format: 'task-domain', description });
 /** The base URL of a back end, to which the client's path is appended: no credentials, query or fragment. */
 export const backEndUrl = (description: string) => Type.String({ format: 'back-end-url', description });
-/** A comma-separated list of at least one http or https URL. */
-export const urls = (description: string, value: string[]) =>
+/** A comma-separated list of at least one http or https URL without a path. */
+export const origins = (description: string, value: string[]) =>
   withDefault(
-    Type.Array(Type.String({ format: 'http-url' }), { minItems: 1, description: `${description} (comma-separated)` }),
+    Type.Array(Type.String({ format: 'http-origin' }), {
+      minItems: 1,
+      description: `${description} (comma-separated)`,
+    }),
     value,
   );
 /** A non-empty text that is never printed or logged; without a default. */

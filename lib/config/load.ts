@@ -61,6 +61,7 @@ const ajv = new Ajv({
 });
 ajv.addFormat('network', isNetwork);
 ajv.addFormat('http-url', (value) => hasProtocol(value, ['http:', 'https:']));
+ajv.addFormat('http-origin', (value) => hasProtocol(value, ['http:', 'https:']) && isOrigin(value));
 ajv.addFormat('back-end-url', (value) => problemOfBackEndUrl(value) === null);
 ajv.addFormat('task-domain', (value) => problemOfTaskDomain(value) === null);
 ajv.addFormat('payload-key', /^[\w-]{1,32}:[\w+/-]{43}=?$/);
@@ -206,6 +207,7 @@ function expectedFormat(format: string): string {
 
 const otherFormats: Readonly<Record<string, string>> = {
   'http-url': 'must be an http or https URL',
+  'http-origin': 'must be an http or https URL without a path, such as http://127.0.0.1:8082: calls begin with /api',
   'redis-url': 'must be rediss://user:password@host:port, or redis://…',
   'payload-key': 'must be <key id>:<32 bytes in base64>; the id has at most 32 letters, digits, _ and -',
   'engine-database-url': 'must be sqlite:<file> or postgresql://user:password@host:port/database',
@@ -222,6 +224,12 @@ function suggestion(unknown: string): string {
   const plain = (key: string) => key.toLowerCase().replace(/[^a-z0-9]/g, '');
   const close = Object.keys(configSchema.properties).find((key) => plain(key) === plain(unknown));
   return close === undefined ? '' : `; did you mean ${close}?`;
+}
+
+/** Returns whether a URL has no path, query or fragment. */
+function isOrigin(value: string): boolean {
+  const { pathname, search, hash } = new URL(value);
+  return pathname === '/' && search === '' && hash === '';
 }
 
 function hasProtocol(value: string, protocols: readonly string[]): boolean {

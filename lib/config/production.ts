@@ -76,11 +76,15 @@ function openAddresses(config: PartialConfig): string[] {
   const problems: string[] = [];
   for (const engine of config['conductor.url'] ?? []) {
     if (!isPublicLiteral(hostOf(engine)) || accepts(config, 'open-engine')) continue;
-    problems.push(`conductor.url is ${engine}: the engine has no authentication, so it must not have a public address`);
+    problems.push(
+      `conductor.url is ${withoutPassword(engine)}: the engine has no authentication, so it must not have a public address`,
+    );
   }
   const api = config['conductor.apiURL'];
   if (api?.startsWith('http:') === true && !isPrivateHost(hostOf(api) ?? '')) {
-    problems.push(`conductor.apiURL is ${api}: workers would send their tokens unencrypted; it must be https`);
+    problems.push(
+      `conductor.apiURL is ${withoutPassword(api)}: workers would send their tokens unencrypted; it must be https`,
+    );
   }
   const schemes = [
     ['mdm.updateQueueURL', 'amqp'],

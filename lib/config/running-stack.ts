@@ -3,6 +3,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
+import { readBootId } from './boot-id.ts';
 
 /** A stack running on this machine. It contains no secrets. */
 export interface RunningStack {
@@ -21,8 +22,16 @@ export interface RunningStack {
   readonly backEnds: string;
   /** `sqlite:<file>`, the database of the embedded engine. Absent when an external engine is used. */
   readonly engineDatabase?: string;
-  /** URL of the Redis of the stack's own engine and of its router. */
+  /** URL of the router's Redis. Absent when the router has none, or the URL contains a password. */
   readonly redis?: string;
+  /** Prefix of the router's records in its Redis. Absent when the router has none. */
+  readonly recordsKeyPrefix?: string;
+}
+
+/** The content of the file. */
+interface StackFile extends RunningStack {
+  /** Boot of the machine that the stack was started in; absent except on Linux. */
+  readonly bootId?: string | undefined;
 }
 
 const fileIn = (stateDir: string) => join(stateDir, 'stack.json');
@@ -34,7 +43,8 @@ const fileIn = (stateDir: string) => join(stateDir, 'stack.json');
 export function writeRunningStack(stateDir: string, stack: RunningStack): () => void {
   const file = fileIn(stateDir);
   const draft = `${file}.${stack.pid}`;
-  writeFileSync(draft, `${JSON.stringify(stack, null, 2)}\n`, { mode: 0o600 });
+  const content: StackFile = { ...stack, bootId: readBootId() };
+  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   renameSync(draft, file);
   return () => rmSync(file, { force: true });
 }
@@ -45,16 +55,22 @@ export function writeRunningStack(stateDir: string, stack: RunningStack): () => 
  */
 export function readRunningStack(stateDir: string): RunningStack | undefined {
   try {
-    const stack = JSON.parse(readFileSync(fileIn(stateDir), 'utf8')) as RunningStack;
-    return isAlive(stack) ? stack : undefined;
+    const { bootId, ...stack } = JSON.parse(readFileSync(fileIn(stateDir), 'utf8')) as StackFile;
+    return isOfThisBoot(stack, bootId) && isAlive(stack) ? stack : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Returns whether the process is running. After a reboot, its id may belong to another process. */
-function isAlive({ pid, startedAt }: RunningStack): boolean {
-  if (!(pid > 0) || !(Date.parse(startedAt) > Date.now() - uptime() * 1_000)) return false;
+/** Returns whether the stack was started since the last boot. After a boot, its pid may belong to another process. */
+function isOfThisBoot({ startedAt }: RunningStack, bootId: string | undefined): boolean {
+  const current = readBootId();
+  if (bootId !== undefined && current !== undefined) return bootId === current;
+  return Date.parse(startedAt) > Date.now() - uptime() * 1_000;
+}
+
+function isAlive({ pid }: RunningStack): boolean {
+  if (!(pid > 0)) return false;
   try {
     return process.kill(pid, 0);
   } catch (error) {

@@ -8,6 +8,7 @@ import {
   milliseconds,
   millisecondsOrOff,
   optionalCount,
+  origins,
   percent,
   port,
   seconds,
@@ -15,7 +16,6 @@ import {
   taskDomain,
   text,
   url,
-  urls,
   withDefault,
 } from './key-types.ts';
 import { namedKeys } from './named-keys.ts';
@@ -24,9 +24,10 @@ import { router } from './router-keys.ts';
 import { prune } from './prune-keys.ts';
 
 const conductor = {
-  'conductor.url': urls('addresses of the engine for the router and the CLI, one for each of its servers', [
-    'http://127.0.0.1:8082',
-  ]),
+  'conductor.url': origins(
+    'addresses of the engine for the router and the CLI, one for each of its servers, without a path',
+    ['http://127.0.0.1:8082'],
+  ),
   'conductor.port': port('port of the embedded engine', 8082),
   'conductor.apiURL': withDefault(
     url("address of the engine's API on the router, for workers"),
@@ -35,7 +36,10 @@ const conductor = {
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
   'conductor.uiURL': url("the engine's UI, to which the pages of executions link; no links when absent"),
   'conductor.connections': count('limit on connections from the router to each server of the engine', 64),
-  'conductor.maxHeldPollMs': milliseconds("longest time a worker's poll is held", 60_000),
+  'conductor.maxHeldPollMs': milliseconds(
+    "longest time a worker's poll is held, besides up to 5 seconds for a fetch in flight",
+    60_000,
+  ),
   'conductor.databaseURL': Type.String({
     format: 'engine-database-url',
     secret: true,
@@ -143,7 +147,7 @@ const operations = {
   }),
   'records.keyPrefix': withDefault(
     text(
-      'prefix of the Redis keys that hold the records of executions; must differ between engines that share a Redis',
+      'prefix of the Redis keys that hold the records of executions; does not separate the routers of different engines, because their locks, counters and channels have fixed names: each engine needs its own `redis.url`',
     ),
     'service-router:records:',
   ),

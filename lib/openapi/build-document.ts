@@ -44,7 +44,11 @@ export function* buildInSteps(
     const summary = endpoints.find(({ name }) => name === tag)?.summary;
     const item = (paths[listed.path] ??= {});
     const method = listed.method.toLowerCase();
-    if (item[method] !== undefined) throw new Error(`${listed.method} ${listed.path} is described twice`);
+    // OpenAPI has no host per operation, and endpoints of different hosts may have different policies.
+    if (item[method] !== undefined)
+      throw new Error(
+        `${listed.method} ${listed.path} is described twice: two endpoints must not have the same path and method, even with different hosts`,
+      );
     item[method] = assembleOperation({ listed, tag, summary, descriptions }, addResponse);
     yield;
   }

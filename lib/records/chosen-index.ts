@@ -12,6 +12,8 @@ import { RecordedIndex } from './recorded-index.ts';
 import { createDropReport, type DropReportOptions } from './report-dropped.ts';
 
 const dayMs = 86_400_000;
+/** Pause between reads of `prune.…` (milliseconds): a reload changes them, and listing all keys takes 0.05 ms. */
+const readRulesMs = 1_000;
 
 /** Dependencies of {@link createExecutionApi}. */
 export interface IndexSources {
@@ -52,17 +54,33 @@ export function recordsOf({ redis, config, ...report }: RecordSources): Pick<Ind
 
 /**
  * Returns the records in Redis with the limits of the configuration.
+ * @param config may be the live view of the active configuration
  * @param onDropped called for each record that is dropped because of `records.max`
  */
 export function createRecords(redis: Redis, config: Config, onDropped?: () => void): ExecutionRecords {
-  const keptDays = Object.entries(config).flatMap(([key, days]) =>
-    /^prune\..*days$/i.test(key) && typeof days === 'number' ? [days] : [],
-  );
+  const longestRule = longestRuleOf(config);
   return new ExecutionRecords(redis, {
     keyPrefix: config['records.keyPrefix'],
     maxRecords: config['records.max'],
     onDropped,
     // No execution is kept longer. One more day, because the prune job runs once a day.
-    correlationTtlMs: (Math.max(...keptDays) + 1) * dayMs,
+    get correlationTtlMs() {
+      return (longestRule() + 1) * dayMs;
+    },
   });
+}
+
+/** Returns a function that returns the longest time to keep executions according to `prune.…`, in days. */
+function longestRuleOf(config: Config): () => number {
+  let longestDays = 0;
+  let readAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - readAt < readRulesMs) return longestDays;
+    const keptDays = Object.entries(config).flatMap(([key, days]) =>
+      /^prune\..*days$/i.test(key) && typeof days === 'number' ? [days] : [],
+    );
+    longestDays = Math.max(...keptDays);
+    readAt = performance.now();
+    return longestDays;
+  };
 }

@@ -79,7 +79,7 @@ export interface RecordOptions {
   readonly maxRecords?: number | undefined;
   /** Called for each record that is dropped. */
   readonly onDropped?: (() => void) | undefined;
-  /** How long executions can be found by correlation id, in milliseconds. */
+  /** How long executions can be found by correlation id, in milliseconds. Read for each record. */
   readonly correlationTtlMs: number;
 }
 

@@ -132,10 +132,8 @@ export class Redis {
     try {
       return await command(client);
     } catch (cause) {
-      if (cause instanceof ErrorReply) {
-        if (refusesOnlyThis.test(cause.message)) throw this.#refused(cause);
-        this.#fail(client, cause);
-      }
+      if (isRefused(cause)) throw this.#refused(cause);
+      if (cause instanceof ErrorReply) this.#fail(client, cause);
       // An error that did not close the connection is a programming error in the command.
       if (client === this.#client) throw cause;
       throw new RedisUnavailable('Redis has not responded', { mayHaveRun: true, cause });
@@ -241,7 +239,7 @@ export class Redis {
     try {
       await client.connect();
       await client.eval(probe, { keys: [probeKey] });
-      for (const [channel, listener] of this.#listeners) await client.subscribe(channel, listener);
+      await this.#subscribeAgain(client);
     } catch (error) {
       this.#fail(client, error);
     }
@@ -256,6 +254,17 @@ export class Redis {
     this.#sendPostponed();
   }
 
+  async #subscribeAgain(client: RedisClient): Promise<void> {
+    for (const [channel, listener] of this.#listeners) {
+      try {
+        await client.subscribe(channel, listener);
+      } catch (error) {
+        if (!isRefused(error)) throw error;
+        this.#refused(error);
+      }
+    }
+  }
+
   #fail(client: RedisClient, error: unknown): void {
     if (client !== this.#client && client !== this.#candidate) return;
     if (client === this.#client) this.#attemptedAt = this.#now;
@@ -266,6 +275,11 @@ export class Redis {
     this.#endFirstAttempt();
     for (const { resolve } of this.#postponed) resolve();
   }
+}
+
+/** Returns true for an error reply that does not start an outage. */
+function isRefused(error: unknown): error is ErrorReply {
+  return error instanceof ErrorReply && refusesOnlyThis.test(error.message);
 }
 
 /** Returns true for an error reply that Redis would give to the command again. */

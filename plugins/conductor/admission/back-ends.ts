@@ -36,7 +36,10 @@ export class BackEnds {
     return created;
   }
 
-  /** Back ends with at least one outcome, success or failure. Names that clients invented have none. */
+  /**
+   * Back ends with at least one outcome, success or failure. Names that clients invented have none, unless `adaptor.url`
+   * serves every MIS code.
+   */
   get observed(): BackEnd[] {
     return [...this.#known.values()].filter(({ breaker }) => breaker.hasOutcomes);
   }

@@ -7,6 +7,11 @@ export interface Poll {
   workerId: string | undefined;
   /** Longest time to hold the poll, in milliseconds. */
   timeoutMs: number;
+  /**
+   * Longest time to hold the poll after its timeout while a fetch is in flight, in milliseconds. Otherwise a worker with
+   * short polls would always be gone when the engine returns its task.
+   */
+  fetchMs?: number;
   /** Aborts when the worker disconnects. */
   signal: AbortSignal;
 }
@@ -15,6 +20,8 @@ export interface Poll {
 export interface PolledQueue {
   /** Delivers ready tasks to a poll; holds the poll when there are none. Every `hold` is followed by one `drop`. */
   hold(poll: HeldPoll): void;
+  /** Resolves when no fetch is in flight from which a held poll may get tasks. Never rejects. */
+  afterFetches(poll: HeldPoll): Promise<void>;
   /** Ends a poll, which must get no more tasks. */
   drop(poll: HeldPoll): void;
 }
@@ -35,21 +42,29 @@ export interface HeldPoll {
   release(): void;
 }
 
+/** Default of `fetchMs`. */
+const defaultFetchMs = 5_000;
+
 /**
- * Holds a poll in one or several queues. Resolves with tasks as soon as there are some; with none after the timeout or
- * when the worker disconnects.
+ * Holds a poll in one or several queues. Resolves with tasks as soon as there are some; with none after the timeout, when
+ * no fetch is in flight, or when the worker disconnects.
  */
-export async function holdPoll(wanted: readonly Wanted[], { workerId, timeoutMs, signal }: Poll): Promise<Task[]> {
+export async function holdPoll(wanted: readonly Wanted[], poll: Poll): Promise<Task[]> {
+  const { workerId, timeoutMs, fetchMs = defaultFetchMs, signal } = poll;
   if (signal.aborted) return [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const taken: Task[] = [];
   const held = wanted.map(({ queue, count }) => {
-    const poll = { workerId, left: Math.max(1, count), taken, release: resolve };
-    queue.hold(poll);
-    return poll;
+    const each = { workerId, left: Math.max(1, count), taken, release: resolve };
+    queue.hold(each);
+    return each;
   });
   if (taken.length === 0) {
-    const timer = setTimeout(resolve, timeoutMs);
+    let timer = setTimeout(() => {
+      timer = setTimeout(resolve, fetchMs);
+      const fetches = wanted.map(({ queue }, index) => queue.afterFetches(held[index] as HeldPoll));
+      void Promise.all(fetches).then(() => resolve());
+    }, timeoutMs);
     signal.addEventListener('abort', resolve as () => void, { once: true });
     await promise;
     clearTimeout(timer);

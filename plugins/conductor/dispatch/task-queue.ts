@@ -136,6 +136,12 @@ export class TaskQueue implements PolledQueue {
   }
 
   /** See {@link PolledQueue}. */
+  async afterFetches(poll: HeldPoll): Promise<void> {
+    // A fetch may have started before the poll, for other polls. The next one is for this poll too.
+    while (this.#fetch !== undefined && this.#heldPolls.includes(poll)) await this.#fetch;
+  }
+
+  /** See {@link PolledQueue}. */
   drop(poll: HeldPoll): void {
     this.#heldPolls = this.#heldPolls.filter((held) => held !== poll);
     if (this.#heldPolls.length === 0) this.#stopTimer();
@@ -144,7 +150,7 @@ export class TaskQueue implements PolledQueue {
   /** Returns a task that exists already, for a worker that has just finished one; undefined when there is none. */
   async takeOne(workerId: string | undefined, signal: AbortSignal): Promise<Task | undefined> {
     if (!this.#mayHaveTask && this.#fetch === undefined && this.#ready.length === 0) return undefined;
-    const [task] = await holdPoll([{ queue: this, count: 1 }], { workerId, timeoutMs: 20, signal });
+    const [task] = await holdPoll([{ queue: this, count: 1 }], { workerId, timeoutMs: 20, fetchMs: 0, signal });
     return task;
   }
 

@@ -84,7 +84,7 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
   },
   exchange: {
     description:
-      'Reports results and takes tasks of several types in one request. The body is lines of JSON: the first line is a `conductor.Exchange`, every other line a `conductor.TaskResult`. The response comes as soon as there are tasks, and is empty after `timeout`; at once when a result was not accepted.',
+      'Reports results and takes tasks of several types in one request. The body is lines of JSON: the first line is a `conductor.Exchange`, every other line a `conductor.TaskResult`. The response comes as soon as there are tasks, or immediately when a result was not accepted. After `timeout`, it comes without tasks.',
     requestBody: {
       required: true,
       content: {

@@ -1,6 +1,6 @@
-// Tests of reading gateway.config.yml when there is no readable file.
+// Tests of reading gateway.config.yml: a file that cannot be read, and a reserved name.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -17,4 +17,21 @@ it.each([
   const { gatewayConfig, problems } = readGatewayConfig({ file: join(rootDir, name), rootDir, config: {} as Config });
   expect(gatewayConfig).toBeUndefined();
   expect(problems.lines).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)]);
+});
+
+it('rejects an endpoint with the name that the requests of the reconciler have', () => {
+  const file = join(rootDir, 'reserved.yml');
+  const gatewayConfig = {
+    http: { port: 0, hostname: '127.0.0.1' },
+    apiEndpoints: { reconciler: { paths: '/x' } },
+    plugins: { conductor: { package: 'conductor' } },
+    policies: ['bearer'],
+    pipelines: { reconciler: { apiEndpoints: ['reconciler'], policies: [{ bearer: null }] } },
+  };
+  writeFileSync(file, JSON.stringify(gatewayConfig, null, 2));
+  const { problems } = readGatewayConfig({ file, rootDir, config: {} as Config });
+  expect(problems.lines).toEqual([
+    'reserved.yml:7:5: apiEndpoints.reconciler: this name is reserved for requests of the reconciler, whose executions ' +
+      'clients cannot find: choose another name',
+  ]);
 });

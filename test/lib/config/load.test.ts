@@ -160,6 +160,16 @@ describe('problems are all reported at once', () => {
     ]);
   });
 
+  it('an address of the engine with a path, a query or a fragment', async () => {
+    const expected =
+      'must be an http or https URL without a path, such as http://127.0.0.1:8082: calls begin with /api';
+    expect(await problemsOf({ CONDUCTOR_URL: 'http://127.0.0.1:8082/,https://engine.example' })).toEqual([]);
+    for (const path of ['/api', '/?a=b', '/#a'])
+      expect(await problemsOf({ CONDUCTOR_URL: `http://user:hush@h:8082${path}` })).toEqual([
+        `environment: conductor.url ${expected}, but is "http://********@h:8082${path}"`,
+      ]);
+  });
+
   it('any other malformed URL, without its password', async () => {
     for (const password of ['hush', 'hu,sh', 'hu@sh', 'hu"sh', 'hu#sh', 'hu/sh', 'hu?sh']) {
       const [problem] = await problemsOf({ OAUTH_ISSUER: `htp://user:${password}@id.example.org` });

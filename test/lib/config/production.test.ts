@@ -62,6 +62,14 @@ describe('production', () => {
     ]);
   });
 
+  it.each([
+    ['conductor.url', { CONDUCTOR_URL: 'http://router:hidden@203.0.113.7:8082' }],
+    ['conductor.apiURL', { CONDUCTOR_APIURL: 'http://worker:hidden@router.example.org/conductor/api' }],
+  ])('the message about %s hides its password', async (key, env) => {
+    const problems = await problemsOf({ ...production, ...env });
+    expect(problems).toEqual([expect.stringContaining(`${key} is http://********@`)]);
+  });
+
   it.each(devClients.map(({ clientSecret }) => clientSecret))('the dev secret %s is refused', async (secret) => {
     const problems = await problemsOf({ ...production, WORKERS_CLIENTSECRET: secret });
     expect(problems).toEqual([expect.stringContaining('workers.clientSecret is the published secret')]);

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readBootId } from '#lib/config/boot-id.ts';
 import { readRunningStack, type RunningStack, writeRunningStack } from '#lib/config/running-stack.ts';
 
 let stateDir: string;
@@ -42,6 +43,14 @@ describe('the addresses of a running stack', () => {
     ['it is not an object', () => null],
   ])('returns undefined when %s', (_what, content) => {
     writeFileSync(join(stateDir, 'stack.json'), JSON.stringify(content()));
+    expect(readRunningStack(stateDir)).toBeUndefined();
+  });
+
+  it.skipIf(readBootId() === undefined)('depends on the boot, not on the clock', () => {
+    writeRunningStack(stateDir, { ...stack, startedAt: '2001-01-01T00:00:00Z' });
+    expect(readRunningStack(stateDir)).toMatchObject({ router: stack.router });
+    const bootId = '6a1f5f3e-0000-4000-8000-000000000000';
+    writeFileSync(join(stateDir, 'stack.json'), JSON.stringify({ ...stack, bootId }));
     expect(readRunningStack(stateDir)).toBeUndefined();
   });
 

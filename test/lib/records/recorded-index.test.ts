@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import { loadConfig } from '#lib/config/load.ts';
+import type { Config } from '#lib/config/schema.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
@@ -299,6 +300,21 @@ describe('records of executions', requires('redis'), () => {
       await records.addStart({ workflow: 'w', correlationId: 'a' });
       const left = Number(await server.command('PTTL', `${keyPrefix}correlation:a`));
       expect(left / dayMs).toBeCloseTo(days, 1);
+    }
+  });
+
+  it('keeps correlation ids as long as the active rules of the prune job say', async () => {
+    const { config } = await loadConfig({ env: {} });
+    const active: Config = { ...config, 'records.keyPrefix': keyPrefix };
+    records = createRecords(redis, active);
+    for (const days of [90, 60]) {
+      (active as Record<string, unknown>)['prune.movies.days'] = days;
+      await pollUntil(`${days} days`, async () => {
+        const correlationId = randomUUID();
+        await records.addStart({ workflow: 'w', correlationId });
+        const left = Number(await server.command('PTTL', `${keyPrefix}correlation:${correlationId}`));
+        return Math.round(left / dayMs) === days + 1;
+      });
     }
   });
 

@@ -141,7 +141,7 @@ describe('two routers and one Redis', requires('redis'), () => {
       const startedAt = performance.now();
       const statuses = await Promise.all(hosts.flatMap((host) => [statusOf(host), statusOf(host), statusOf(host)]));
       expect(statuses.toSorted()).toEqual([200, 200, 200, 200, 429, 429]);
-      expect(performance.now() - startedAt).toBeLessThan(5_000);
+      expect(performance.now() - startedAt, 'less than the window').toBeLessThan(25_000);
       await proxy.repair();
       await untilShared(hosts, 2);
     },
@@ -161,7 +161,7 @@ describe('two routers and one Redis', requires('redis'), () => {
     const redis = open(server.url);
     await redis.firstAttempt;
     const key = randomUUID();
-    const places = new RedisConcurrencyStore(redis, 300);
+    const places = new RedisConcurrencyStore(redis, 3_000);
     expect([await places.acquire(key, 1), await places.acquire(key, 1)]).toEqual([expect.any(Function), null]);
     await pollUntil('the lease to be over', async () => (await places.acquire(key, 1)) !== null);
   });

@@ -120,6 +120,61 @@ describe('a held poll', () => {
     expect(queue.heldPolls).toBe(0);
   });
 
+  it('whose timeout passes during a fetch returns the task of that fetch', async () => {
+    vi.useFakeTimers({ toFake: standingStill });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    for (const name of ['a', 'b']) {
+      engine.push(name);
+      engine.hold();
+      const waiting = poll(queue, { timeoutMs: 0 });
+      await vi.advanceTimersByTimeAsync(150);
+      engine.release();
+      expect(await withoutTime(waiting)).toEqual([name]);
+      // The worker performs the task, and polls again after the pause between fetches.
+      await vi.advanceTimersByTimeAsync(2_000);
+    }
+    expect(engine.requeued).toEqual([]);
+  });
+
+  it('whose timeout passes during a fetch for others returns the task of the next fetch', async () => {
+    vi.useFakeTimers({ toFake: standingStill });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    engine.push('a', 'b');
+    engine.hold();
+    const other = poll(queue);
+    const waiting = poll(queue, { timeoutMs: 0 });
+    await vi.advanceTimersByTimeAsync(150);
+    engine.release();
+    expect([await withoutTime(other), await withoutTime(waiting)]).toEqual([['a'], ['b']]);
+  });
+
+  it('ends empty 5 s after its timeout when the engine does not respond to the fetch', async () => {
+    vi.useFakeTimers({ toFake: standingStill });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    engine.hold();
+    const waiting = poll(queue, { timeoutMs: 100 });
+    await vi.advanceTimersByTimeAsync(5_099);
+    expect(await withoutTime(waiting)).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await withoutTime(waiting)).toEqual([]);
+    engine.release();
+  });
+
+  it('ends empty at once when the router stops after its timeout, during a fetch', async () => {
+    vi.useFakeTimers({ toFake: standingStill });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    engine.hold();
+    const waiting = poll(queue, { timeoutMs: 0 });
+    await vi.advanceTimersByTimeAsync(150);
+    void queue.stop();
+    expect(await withoutTime(waiting)).toEqual([]);
+    engine.release();
+  });
+
   it('ends empty when its worker disconnects', async () => {
     const queue = createQueue(new HeldEngine());
     const worker = new AbortController();

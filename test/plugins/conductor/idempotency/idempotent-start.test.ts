@@ -116,14 +116,14 @@ describe('IdempotentStart', () => {
 
   it.each([
     ['between two look-ups', 20],
-    ['during a look-up', 10_000],
+    ['during a look-up', 120_000],
   ])('returns 409 at the response deadline while another request holds the lock: %s', async (_when, searchMs) => {
     const { once, keyed, start, locks } = setUp({ search: () => pause(searchMs, undefined, { ref: false }) });
     const other = await locks.acquire(keyed.name);
     const deadlineAt = performance.now() + 150;
     const waiting = once.start({ ...keyed, startBefore: deadlineAt }, here, start);
     await expect(waiting).rejects.toMatchObject({ code: 'idempotency-key-in-use' });
-    expect(performance.now() - deadlineAt).toBeLessThan(1_000);
+    expect(performance.now() - deadlineAt).toBeLessThan(30_000);
     other?.release();
   });
 

@@ -10,8 +10,8 @@ import { startLocalRouter } from '../../../gateway/local-router.ts';
 import { call } from '../../../stack/client.ts';
 import { type ProviderStandIn, startProviderStandIn } from '../../oauth2/provider-stand-in.ts';
 
-const deadlineMs = 3_000;
-const checkMs = 2_000;
+const deadlineMs = 10_000;
+const checkMs = 6_000;
 const workflowId = randomUUID();
 /** Starts executions that never end. */
 const respond: RequestListener = (request, response) => {
@@ -38,6 +38,7 @@ beforeAll(async () => {
     OAUTH_INTROSPECTIONURL: `${provider.url}/introspect`,
     OAUTH_INTROSPECTIONCLIENTID: 'router',
     OAUTH_INTROSPECTIONCLIENTSECRET: 'secret',
+    OAUTH_TIMEOUTMS: String(deadlineMs),
     ROUTER_RESPONSEDEADLINEMS: String(deadlineMs),
   });
 });
@@ -47,7 +48,7 @@ afterAll(async () => {
   await engine?.close();
 });
 
-it.each([
+it.concurrent.each([
   ['GET', '/movies/x', undefined],
   ['PUT', '/adaptor/001/persons/1', '{}'],
 ])('responds to %s at the deadline when the token check was slow', async (method, path, body) => {
