@@ -1,11 +1,10 @@
 // Downloads the engine's jar with Maven and shows the progress.
 
-import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createProgress } from '../setup/progress.mjs';
 import type { Java } from './find-java.ts';
-import { hasMaven, runMaven } from './maven.ts';
+import { hasMaven, mavenEnvironment, runMaven } from './maven.ts';
 import type { EngineRelease } from './release.ts';
 
 /** What to download, and how. */
@@ -27,9 +26,7 @@ export interface FetchOptions {
  */
 export async function fetchJar(options: FetchOptions, target: string): Promise<void> {
   const { release, folder, java, say, signal } = options;
-  const home = dirname(dirname(java.command));
-  // The folder above the shim of a version manager is not a JAVA_HOME.
-  const env = { ...(existsSync(join(home, 'bin/java')) ? { JAVA_HOME: home } : {}), ...options.env };
+  const env = mavenEnvironment(java, options.env);
   if (!(await hasMaven(env))) throw new Error(noMavenMessage(release));
   const size = `${megabytes(release.bytes)} MB, about ${diskGigabytes} GB on disk in ${dirname(folder)}`;
   say(`Downloading the workflow engine (Conductor ${release.version}, ${size}, only once) with Maven.`);
@@ -46,7 +43,8 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
   }, 300);
   try {
     const get = ['org.apache.maven.plugins:maven-dependency-plugin:3.8.1:get', '-Dtransitive=false'];
-    const args = ['-B', `-Dmaven.repo.local=${repository}`, ...get, `-Dartifact=${release.coordinates}`];
+    // -U: without it, Maven remembers for a day that an artifact was not found, even after the cause is repaired.
+    const args = ['-B', '-U', `-Dmaven.repo.local=${repository}`, ...get, `-Dartifact=${release.coordinates}`];
     await runMaven({ args, cwd: folder, env, signal });
   } catch (error) {
     throw new Error(`Maven could not fetch ${release.coordinates}:\n${(error as Error).message}`, {

@@ -9,6 +9,7 @@ import { acquireLock } from '../setup/lock.mjs';
 import { ensureClassArchive } from './class-archive.ts';
 import { fetchJar } from './fetch-jar.ts';
 import type { Java } from './find-java.ts';
+import { hasMaven, mavenEnvironment } from './maven.ts';
 import { verifyAndStamp, cacheFolder, digestOf } from './jar.ts';
 import { type EngineRelease, engineRelease } from './release.ts';
 
@@ -60,6 +61,16 @@ export async function installEngine(options: InstallOptions): Promise<InstalledE
   return { jar, classArchive: await ensureClassArchive({ java, jar, cache, say, withLock }) };
 }
 
+/**
+ * Returns whether {@link installEngine} has what it needs: an installed engine, its jar in the user's Maven repository,
+ * or Maven to download the jar.
+ */
+export async function canInstallEngine(options: Pick<InstallOptions, 'java' | 'env' | 'release'>): Promise<boolean> {
+  const { java, env = process.env, release = engineRelease } = options;
+  if (await isUnpacked(join(cacheFolder(env), `conductor-server-${release.version}`), release)) return true;
+  return (await findInMavenRepository(env, release)) !== undefined || hasMaven(mavenEnvironment(java, env));
+}
+
 /** The published jar, with a verified digest. */
 interface BootJar {
   readonly path: string;
@@ -69,15 +80,19 @@ interface BootJar {
 
 async function findBootJar(cache: string, options: InstallOptions): Promise<BootJar> {
   const { java, say, env = process.env, signal, release = engineRelease } = options;
-  const { repositoryPath, fileName, bytes, sha256 } = release;
-  const inMavenRepository = join(env['HOME'] ?? homedir(), '.m2/repository', repositoryPath, fileName);
-  const found = await stat(inMavenRepository).catch(() => undefined);
-  if (found?.size === bytes && (await digestOf(inMavenRepository)) === sha256)
-    return { path: inMavenRepository, isInMavenRepository: true };
-  const fetched = join(cache, fileName);
+  const inMavenRepository = await findInMavenRepository(env, release);
+  if (inMavenRepository !== undefined) return { path: inMavenRepository, isInMavenRepository: true };
+  const fetched = join(cache, release.fileName);
   await fetchJar({ release, folder: join(cache, 'maven'), java, say, env, signal }, fetched);
   await verifyAndStamp(fetched, release);
   return { path: fetched, isInMavenRepository: false };
+}
+
+/** Returns the path of the jar in the user's Maven repository; undefined when there is none with the right digest. */
+async function findInMavenRepository(env: NodeJS.ProcessEnv, release: EngineRelease): Promise<string | undefined> {
+  const path = join(env['HOME'] ?? homedir(), '.m2/repository', release.repositoryPath, release.fileName);
+  const found = await stat(path).catch(() => undefined);
+  return found?.size === release.bytes && (await digestOf(path)) === release.sha256 ? path : undefined;
 }
 
 interface UnpackOptions {

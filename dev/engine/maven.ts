@@ -1,8 +1,11 @@
 // Runs the machine's Maven, with the user's mirrors, proxies and credentials.
 
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { startChild } from '../stack/child.ts';
+import type { Java } from './find-java.ts';
 
 /** One run of Maven. */
 export interface MavenRun {
@@ -11,6 +14,13 @@ export interface MavenRun {
   readonly env: NodeJS.ProcessEnv;
   /** Aborts the run. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Returns the environment of Maven: `java` runs it unless JAVA_HOME is set. */
+export function mavenEnvironment(java: Java, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const home = dirname(dirname(java.command));
+  // The folder above the shim of a version manager is not a JAVA_HOME.
+  return { ...(existsSync(join(home, 'bin/java')) ? { JAVA_HOME: home } : {}), ...env };
 }
 
 /** Returns whether `mvn` is in PATH and works. */

@@ -5,7 +5,7 @@ import type { Child } from '../stack/child.ts';
 import { openProgramLog } from '../stack/program-log.ts';
 import { findDockerProblem, findDockerSystem, launchContainerEngine } from './container-engine.ts';
 import { findJava, type JavaSearch, type JavaSearchOptions } from './find-java.ts';
-import { installEngine } from './install-engine.ts';
+import { canInstallEngine, installEngine } from './install-engine.ts';
 import { type EngineTuning, isHealthy, launchJavaEngine } from './java-engine.ts';
 import { isRedisStore } from './engine-arguments.ts';
 import { engineRelease } from './release.ts';
@@ -16,7 +16,7 @@ export interface EngineOptions {
   readonly port: number;
   /** Folder of the engine's database and log. */
   readonly stateDir: string;
-  /** Address of a running engine to use instead of starting one. Default: `CONDUCTOR_URL`. */
+  /** Address of a running engine to use instead of starting one. */
   readonly url?: string | undefined;
   /** Shows a line about progress. Default: standard error. */
   readonly say?: (line: string) => void;
@@ -41,35 +41,54 @@ export interface RunningEngine {
   stop(): Promise<void>;
 }
 
+/** Where to look for ways to run the engine; default: this machine. */
+export interface EngineSearch extends Omit<JavaSearchOptions, 'minMajor'> {
+  /** Returns why no container can be started; undefined when one can. */
+  readonly dockerProblem?: () => Promise<string | undefined>;
+}
+
 /**
  * Finds a way to run the engine and downloads what is missing.
  * @throws Error with a readable message when there is no way, or the given engine is not healthy
  */
-export async function planEngine(options: EngineOptions): Promise<EnginePlan> {
-  const { port, stateDir, url = process.env['CONDUCTOR_URL'] || undefined, say = writeToStandardError } = options;
-  const { tuning } = options;
+export async function planEngine(options: EngineOptions, machine: EngineSearch = {}): Promise<EnginePlan> {
+  const { port, stateDir, url, say = writeToStandardError, tuning } = options;
   if (url !== undefined) {
     if (!(await isHealthy(url.replace(/\/$/, ''))))
       throw new Error(`no healthy engine responds at ${url} (CONDUCTOR_URL)`);
     return { kind: 'given', url: url.replace(/\/$/, '') };
   }
-  const search = await findJava({ minMajor: engineRelease.minJava });
+  const { dockerProblem: findProblem = findDockerProblem, ...places } = machine;
+  const search = await findEngineJava(places);
   const { java } = search;
   if (java !== undefined) {
-    const installed = await installEngine({ java, say, signal: options.signal });
+    const installed = await installEngine({ java, say, signal: options.signal, env: places.env ?? process.env });
     const launch = (output: Writable) => launchJavaEngine({ java, installed, port, stateDir, output, tuning });
     return { kind: 'own', how: `Java ${java.major}`, launch };
   }
   if (isRedisStore(tuning?.database)) throw new Error(noEngineMessage(search));
-  const dockerProblem = await findDockerProblem();
+  const dockerProblem = await findProblem();
   if (dockerProblem === undefined) {
     return { kind: 'own', how: 'Docker', launch: (output) => launchContainerEngine({ port, stateDir, output }) };
   }
   throw new Error(noEngineMessage(search, dockerProblem));
 }
 
+/** Finds the Java to run the engine. Without the engine's jar and without Maven to download it, no Java can. */
+async function findEngineJava(places: Omit<JavaSearchOptions, 'minMajor'>): Promise<JavaSearch> {
+  const search = await findJava({ minMajor: engineRelease.minJava, ...places });
+  const { java, searched } = search;
+  if (java === undefined || (await canInstallEngine({ java, env: places.env ?? process.env }))) return search;
+  const { fileName, repositoryPath } = engineRelease;
+  const maven = {
+    location: 'Maven',
+    found: `no working mvn is in PATH, and ~/.m2/repository/${repositoryPath}/ has no ${fileName}`,
+  };
+  return { java: undefined, searched: [...searched, maven] };
+}
+
 /** Where {@link sharesDatabase} looks; default: this machine. */
-export interface DatabaseSearch extends Partial<JavaSearchOptions> {
+export interface DatabaseSearch extends Omit<JavaSearchOptions, 'minMajor'> {
   readonly platform?: NodeJS.Platform;
   /** Returns the operating system that the container runtime reports. */
   readonly dockerSystem?: () => Promise<string | undefined>;
@@ -81,17 +100,18 @@ export interface DatabaseSearch extends Partial<JavaSearchOptions> {
  * memory do not work across its boundary: two writers could damage the file.
  */
 export async function sharesDatabase(search: DatabaseSearch = {}): Promise<boolean> {
-  const { platform = process.platform, dockerSystem = findDockerSystem, ...folders } = search;
-  if ((await findJava({ minMajor: engineRelease.minJava, ...folders })).java !== undefined) return true;
+  const { platform = process.platform, dockerSystem = findDockerSystem, ...places } = search;
+  if ((await findEngineJava(places)).java !== undefined) return true;
   return platform === 'linux' && (await dockerSystem()) !== 'Docker Desktop';
 }
 
 /**
- * Starts an engine and waits until it is healthy. Its log is `<stateDir>/logs/engine.log`.
+ * Starts an engine and waits until it is healthy. Its log is `<stateDir>/logs/engine.log`. Without
+ * `url`, the engine at `CONDUCTOR_URL` is used, if this variable is set.
  * @throws Error with a readable message, and with the engine's last log lines when it did not start
  */
 export async function startEngine(options: EngineOptions): Promise<RunningEngine> {
-  const plan = await planEngine(options);
+  const plan = await planEngine({ ...options, url: options.url ?? (process.env['CONDUCTOR_URL'] || undefined) });
   if (plan.kind === 'given') return { url: plan.url, pid: undefined, stop: async () => {} };
   const log = openProgramLog({ stateDir: options.stateDir, program: 'engine' });
   const child = plan.launch(log);
@@ -120,8 +140,8 @@ export function noEngineMessage({ searched }: JavaSearch, dockerProblem?: string
   const { minJava, version } = engineRelease;
   return [
     dockerProblem === undefined
-      ? `The workflow engine (Conductor ${version}) on Redis needs Java ${minJava} or newer, which was not found.`
-      : `The workflow engine (Conductor ${version}) needs Java ${minJava} or newer, or Docker; neither was found.`,
+      ? `The workflow engine (Conductor ${version}) on Redis needs Java ${minJava} or newer with Maven, which was not found.`
+      : `The workflow engine (Conductor ${version}) needs Java ${minJava} or newer with Maven, or Docker; neither was found.`,
     ...searched.map(({ location, found }) => `  ${location}: ${found}`),
     ...(dockerProblem === undefined ? [] : [`  Docker: ${dockerProblem}`]),
     'Do one of these:',

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isNodeNewEnough } from './find-node.mjs';
 import { acquireLock } from './lock.mjs';
 import { createProgress } from './progress.mjs';
 
@@ -19,34 +20,40 @@ const commandNotFound = 127;
 /**
  * Installs the dependencies unless they are up to date, which takes a few milliseconds to check.
  * @param {string} root folder of package.json
- * @param {() => Promise<void>} [beforeInstall] called before an installation; an error prevents the installation
+ * @param {object} [options]
+ * @param {boolean} [options.isProduct] whether the program runs without development packages: a production
+ *   installation, without these and without the pinned Node, is then sufficient, and is not replaced while routers run
+ *   from it
+ * @param {() => Promise<void>} [options.beforeInstall] called before an installation; an error prevents it
  * @throws Error with npm's output when the installation fails
  */
-export async function ensureDependencies(root, beforeInstall) {
-  if (isInStep(root)) return;
+export async function ensureDependencies(root, { isProduct = false, beforeInstall } = {}) {
+  if (isInStep(root, isProduct)) return;
   await beforeInstall?.();
   mkdirSync(join(root, '.run'), { recursive: true, mode: 0o700 });
   const release = await acquireLock(join(root, '.run', 'install.lock'), {
     onWait: (pid) => process.stderr.write(`Another process (${pid}) is installing dependencies; waiting for it.\n`),
   });
   try {
-    if (!isInStep(root)) await install(root);
+    if (!isInStep(root, isProduct)) await install(root);
   } finally {
     release();
   }
 }
 
 /** Compares package-lock.json with the lock file of installed packages that npm keeps in node_modules. */
-function isInStep(root) {
+function isInStep(root, isProduct) {
   const hidden = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(hidden)) return false;
   const installed = readPackages(hidden);
-  const needed = `node_modules/node-${process.platform}-${process.arch}`;
+  const pinnedNode = `node_modules/node-${process.platform}-${process.arch}`;
+  const needsPinnedNode = !isProduct || !isNodeNewEnough;
   return Object.entries(readPackages(join(root, 'package-lock.json'))).every(([path, locked]) => {
     if (path === '') return true;
     const found = installed[path];
-    // Optional packages may be for another platform. The pinned Node is optional to npm, but required here.
-    if (found === undefined) return locked.optional === true && path !== needed;
+    // Optional packages may be for another platform.
+    if (found === undefined && path === pinnedNode) return !needsPinnedNode;
+    if (found === undefined) return locked.optional === true || (isProduct && locked.dev === true);
     return found.version === locked.version && found.integrity === locked.integrity;
   });
 }
@@ -85,9 +92,12 @@ async function install(root) {
   if (code !== 0) throw new Error(`npm ci failed:\n${said.slice(-30).join('\n')}`);
 }
 
+/** npm leaves out development packages with NODE_ENV=production; the next start would then install again. */
+const includes = ['--include=dev', '--include=optional'];
+
 /** Runs `npm ci`, with the npm that started this process if there is one. Resolves with the exit code. */
 function runNpm(root, onText) {
-  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=http'];
+  const args = ['ci', ...includes, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=http'];
   const own = process.env.npm_execpath;
   const [command, ...before] = own?.endsWith('.js') ? [process.execPath, own] : ['npm'];
   return new Promise((resolve, reject) => {

@@ -7,6 +7,9 @@ import { join } from 'node:path';
 /** Oldest major version that runs TypeScript directly and has the APIs in use. */
 const minMajor = 24;
 
+/** Whether the Node that runs this process can run the product. */
+export const isNodeNewEnough = Number(process.versions.node.split('.')[0]) >= minMajor;
+
 /** The loader of glibc, which the pinned Node needs on Linux; Alpine has none. */
 const loaders = new Map([
   ['x64', '/lib64/ld-linux-x86-64.so.2'],
@@ -27,7 +30,7 @@ export function findNode(root) {
     if (loader !== undefined) accessSync(loader);
     return pinned;
   } catch {
-    if (Number(process.versions.node.split('.')[0]) >= minMajor) return process.execPath;
+    if (isNodeNewEnough) return process.execPath;
     throw new Error(
       `This project runs on Node ${minMajor}. The pinned package does not run on ${process.platform} ${process.arch} ` +
         `(${name} is not installed, or glibc is missing), and this is Node ${process.versions.node}: install Node ${minMajor} and start again.`,

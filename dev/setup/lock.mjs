@@ -1,4 +1,4 @@
-// A lock file between processes, with the pid of its owner. Plain JavaScript, since it runs before the installation.
+// A lock file between processes, with the pid of its owner and the id of the boot. Plain JavaScript, since it runs before the installation.
 
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -43,13 +43,13 @@ export function tryLock(path) {
 const ours = new Set();
 
 function isHeld(path, owner) {
-  return owner === process.pid ? ours.has(path) : isAlive(owner) && isSinceBoot(path);
+  return owner === process.pid ? ours.has(path) : isAlive(owner) && isOfThisBoot(path);
 }
 
 /** Creates the lock file atomically with its content; returns false when it exists. */
 function makeLock(path) {
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, String(process.pid));
+  writeFileSync(draft, bootId === undefined ? String(process.pid) : `${process.pid} ${bootId}`);
   try {
     linkSync(draft, path);
     return true;
@@ -61,18 +61,31 @@ function makeLock(path) {
   }
 }
 
-/** Returns true when the lock is newer than the last boot. After a boot the pid may belong to another process. */
-function isSinceBoot(path) {
+/** Id of this boot of the machine (random(4)); undefined except on Linux. */
+const bootId = readText('/proc/sys/kernel/random/boot_id');
+
+/**
+ * Returns true when the lock was acquired since the last boot. After a boot the pid may belong to another process.
+ * Without ids, times are compared, which fails when the clock has been set or a virtual machine was paused.
+ */
+function isOfThisBoot(path) {
+  const [, boot] = readText(path)?.split(' ') ?? [];
+  if (boot !== undefined && bootId !== undefined) return boot === bootId;
   const at = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return at > Date.now() - uptime() * 1000;
 }
 
 /** Returns the pid in a lock file; 0 when the file is missing or invalid. */
 function ownerOf(path) {
+  return Number.parseInt(readText(path) ?? '', 10) || 0;
+}
+
+/** Returns the content of a file without surrounding space; undefined when it cannot be read. */
+function readText(path) {
   try {
-    return Number.parseInt(readFileSync(path, 'utf8'), 10) || 0;
+    return readFileSync(path, 'utf8').trim();
   } catch {
-    return 0;
+    return undefined;
   }
 }
 

@@ -20,7 +20,7 @@ export function knownPorts(root: string, env: NodeJS.ProcessEnv): StackPort[];
 
 /**
  * Checks the ports.
- * @returns one line for each port that is taken or set twice
+ * @returns one line for each port that is taken, cannot be used or is set twice
  */
 export function findTakenPorts(ports: readonly StackPort[]): Promise<string[]>;
 

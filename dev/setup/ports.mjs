@@ -40,25 +40,28 @@ export function knownPorts(root, env) {
 /**
  * Checks the ports.
  * @param {readonly { port: number, variable: string, use: string }[]} ports
- * @returns {Promise<string[]>} one line for each port that is taken or set twice
+ * @returns {Promise<string[]>} one line for each port that is taken, cannot be used or is set twice
  */
 export async function findTakenPorts(ports) {
   const lines = await Promise.all(
     ports.map(async ({ port, variable, use }, index) => {
       const earlier = ports.slice(0, index).find((other) => other.port === port);
       if (earlier) return `Port ${port} is set for both ${earlier.use} (${earlier.variable}) and ${use} (${variable}).`;
-      if (await isFree(port)) return undefined;
-      return `Port ${port} (${use}) is taken: set ${variable} to another one.`;
+      const code = await errorOf(port);
+      if (code === undefined) return undefined;
+      const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`;
+      return `Port ${port} (${use}) ${problem}: set ${variable} to another one.`;
     }),
   );
   return lines.filter((line) => line !== undefined);
 }
 
-function isFree(port) {
+/** Listens on the port for a moment. Returns the code of the error, such as EADDRINUSE; undefined without one. */
+function errorOf(port) {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    server.once('error', ({ code }) => resolve(code));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(undefined)));
   });
 }
 
@@ -75,7 +78,7 @@ export async function findFreePort() {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const port = randomInt(freePorts.from, freePorts.to);
     const reservation = await reserve(port);
-    if (reservation !== undefined && (await isFree(port))) return port;
+    if (reservation !== undefined && (await errorOf(port)) === undefined) return port;
     reservation?.close();
   }
   throw new Error(`no free port between ${freePorts.from} and ${freePorts.to} in ${maxTries} tries`);

@@ -13,6 +13,9 @@ import { compileCacheOf, runEntry } from './run-entry.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const isCheckout = existsSync(join(root, 'package-lock.json'));
 
+/** Folders of programs that need no development packages, and run in production. */
+const productFolders = ['cli', 'gateway', 'jobs', 'workers'];
+
 /** Exit code of a failed set-up. */
 const failed = 1;
 
@@ -20,7 +23,9 @@ try {
   const [entry, ...args] = process.argv.slice(2);
   if (entry === undefined) throw new Error('Usage: node dev/setup/run.mjs <entry.ts> [arguments…]');
   const startsStack = entry === 'dev/main.ts' && !args.includes('--help');
-  if (isCheckout) await ensureDependencies(root, startsStack ? refuseTakenPorts : undefined);
+  const isProduct = productFolders.includes(entry.split('/')[0]);
+  const beforeInstall = startsStack ? refuseTakenPorts : undefined;
+  if (isCheckout) await ensureDependencies(root, { isProduct, beforeInstall });
   const compileCache = isCheckout ? compileCacheOf(root) : undefined;
   runEntry({
     node: findNode(root),

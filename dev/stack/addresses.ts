@@ -1,16 +1,13 @@
 // The addresses that a running stack publishes for the CLI, without secrets.
 
 import type { RunningStack } from '#lib/config/running-stack.ts';
-import { redisUrlOf } from '../engine/redis-server.ts';
 import type { StackSettings } from './options.ts';
 
+/** Settings that the addresses follow from. */
+type Addressed = Pick<StackSettings, 'urls' | 'env' | 'givenEngine' | 'redisUrl' | 'recordsKeyPrefix'>;
+
 /** Returns the addresses of the stack that this process starts. */
-export function addressesOf({
-  urls,
-  env,
-  givenEngine,
-  redisPort,
-}: Pick<StackSettings, 'urls' | 'env' | 'givenEngine'> & Partial<Pick<StackSettings, 'redisPort'>>) {
+export function addressesOf({ urls, env, givenEngine, redisUrl, recordsKeyPrefix }: Addressed) {
   const { OAUTH_ISSUER: identityProvider, OAUTH_AUDIENCE: audience, CONDUCTOR_DATABASEURL: database = '' } = env;
   return {
     pid: process.pid,
@@ -21,7 +18,8 @@ export function addressesOf({
     ...(identityProvider === undefined ? {} : { identityProvider }),
     ...(audience === undefined ? {} : { audience }),
     backEnds: urls.backEnds,
-    ...(redisPort === undefined ? {} : { redis: redisUrlOf(redisPort) }),
+    ...(redisUrl === undefined ? {} : { recordsKeyPrefix }),
+    ...(redisUrl === undefined || new URL(redisUrl).password !== '' ? {} : { redis: redisUrl }),
     ...(givenEngine === undefined && database.startsWith('sqlite:') ? { engineDatabase: database } : {}),
   } satisfies RunningStack;
 }

@@ -1,5 +1,6 @@
 // Reads the flags and the configuration of `npm start` and derives the environment of its programs.
 
+import { isIPv6 } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
@@ -9,6 +10,7 @@ import { stackVariables } from '#lib/config/stack-variables.ts';
 import { keyOfVariable, variableOf } from '#lib/config/environment.ts';
 import { redisUrlOf } from '../engine/redis-server.ts';
 import { sharesDatabase } from '../engine/start-engine.ts';
+import { checkRouterCertificate, routerCertificate, trustInRouter } from './router-certificate.ts';
 import { findFreePort, type StackPort, stackPorts } from '../setup/ports.mjs';
 
 /** The output of `npm start -- --help`. */
@@ -67,6 +69,10 @@ export interface StackSettings {
   readonly isDatabaseHidden: boolean;
   /** Port of the stack's own Redis server; undefined when its engine does not run on Redis. */
   readonly redisPort: number | undefined;
+  /** URL of the router's Redis: the configured one, else the stack's own; undefined when there is none. */
+  readonly redisUrl: string | undefined;
+  /** Prefix of the router's records in this Redis. */
+  readonly recordsKeyPrefix: string;
   readonly ports: readonly StackPort[];
   /** Environment of every program. */
   readonly env: NodeJS.ProcessEnv;
@@ -96,11 +102,7 @@ export async function readSettings(
   env: NodeJS.ProcessEnv,
   { store = 'sqlite', isShared = sharesDatabase }: SettingsOptions = {},
 ): Promise<StackSettings> {
-  if (env['NODE_ENV'] === 'production') {
-    throw new Error(
-      'npm start is for development: its clients and secrets are public. It refuses NODE_ENV=production.',
-    );
-  }
+  refuseProduction(env);
   const { config, origins } = await loadConfig({ env });
   const [firstEngine] = config['conductor.url'];
   const givenEngine = origins['conductor.url'] === undefined ? undefined : firstEngine;
@@ -110,20 +112,24 @@ export async function readSettings(
   const ports = await Promise.all(
     stackPorts.map(async (entry) => ({ ...entry, port: config[entry.key] || (await findFreePort()) })),
   );
-  const [router, operations, engine, provider, backEnds] = ports.map(({ port }) => `http://127.0.0.1:${port}`);
-  const own = { router, operations, engine, identityProvider: provider, backEnds } as StackUrls;
+  const own = urlsOf(config, ports);
   const urls = { ...own, engine: givenEngine ?? own.engine, identityProvider: givenIssuer ?? own.identityProvider };
-  const isOurs = (key: string) => origins[key] === undefined || origins[key] === 'config/default.properties';
-  const standIns = standInKeys(config, urls.backEnds).filter(([key]) => isOurs(key));
+  const isUnset = ([key]: readonly [key: string, value: string]) => origins[key] === undefined;
+  const isAdapted = ([key]: readonly [key: string, value: string]) =>
+    origins[key] === undefined || origins[key] === 'config/default.properties';
+  const standIns = standInKeys(config, urls.backEnds).filter(isAdapted);
   const isUnused: Partial<Record<string, boolean>> = {
     'conductor.port': givenEngine !== undefined,
     'idp.port': givenIssuer !== undefined,
     'backends.port': standIns.length === 0,
   };
-  const following = Object.entries(followingKeys(urls)).filter(([key]) => isOurs(key));
   const stateDir = resolve(config['state.dir']);
-  const redisPort = store === 'redis' ? await findFreePort() : undefined;
-  const hasOwnDatabase = givenEngine === undefined && redisPort === undefined && isOurs('conductor.databaseURL');
+  const redis = await redisOf(config, store);
+  const { redisPort, redisUrl } = redis;
+  const hasOwnDatabase =
+    givenEngine === undefined && redisPort === undefined && origins['conductor.databaseURL'] === undefined;
+  const apiUrl = [['conductor.apiURL', `${urls.router}/conductor/api`] as const].filter(isAdapted);
+  if (apiUrl.length > 0) checkRouterCertificate(config, urls.router);
   const isDatabaseHidden = hasOwnDatabase && !(await isShared());
   return {
     stateDir,
@@ -134,22 +140,57 @@ export async function readSettings(
     workersClient: config['workers.clientId'] ?? devWorkers.clientId,
     urls,
     isDatabaseHidden,
-    redisPort,
+    ...redis,
     ports: ports.filter(({ key }) => isUnused[key] !== true),
     env: {
       ...env,
-      ...toVariables([...following, ...standIns]),
+      ...trustInRouter(config, env),
+      ...toVariables([...Object.entries(ownKeys(urls)).filter(isUnset), ...apiUrl, ...standIns]),
       // The stack's own engine keeps its database in this file, with Java and in a container.
       ...(hasOwnDatabase && !isDatabaseHidden
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),
-      // An engine on Redis has no index. In its Redis, the router's records are as durable as the executions.
-      ...(redisPort !== undefined && isOurs('redis.url') ? { REDIS_URL: redisUrlOf(redisPort) } : {}),
+      ...(redisUrl !== undefined && origins['redis.url'] === undefined ? { REDIS_URL: redisUrl } : {}),
       ...(givenIssuer === undefined ? { OAUTH_AUDIENCE: env['OAUTH_AUDIENCE'] ?? 'urn:service-router' } : {}),
       ...Object.fromEntries(ports.map(({ variable, port }) => [variable, String(port)])),
       STATE_DIR: stateDir,
     },
   };
+}
+
+function refuseProduction(env: NodeJS.ProcessEnv): void {
+  if (env['NODE_ENV'] !== 'production') return;
+  throw new Error('npm start is for development: its clients and secrets are public. It refuses NODE_ENV=production.');
+}
+
+async function redisOf(
+  config: Config,
+  store: Store,
+): Promise<Pick<StackSettings, 'redisPort' | 'redisUrl' | 'recordsKeyPrefix'>> {
+  const redisPort = store === 'redis' ? await findFreePort() : undefined;
+  // An engine on Redis has no index. In its Redis, the router's records are as durable as the executions.
+  const ownUrl = redisPort === undefined ? undefined : redisUrlOf(redisPort);
+  return { redisPort, redisUrl: config['redis.url'] ?? ownUrl, recordsKeyPrefix: config['records.keyPrefix'] };
+}
+
+/** Returns the base URL of each program of the stack, as other programs of this machine reach it. */
+function urlsOf(config: Config, ports: typeof stackPorts): StackUrls {
+  const scheme = routerCertificate(config) === undefined ? 'http' : 'https';
+  const urlAt = (key: (typeof ports)[number]['key'], host = '127.0.0.1') =>
+    `http://${reachableHost(host)}:${ports.find((entry) => entry.key === key)?.port}`;
+  return {
+    router: urlAt('router.port', config['router.host']).replace('http', scheme),
+    operations: urlAt('ops.port', config['ops.host']),
+    engine: urlAt('conductor.port'),
+    identityProvider: urlAt('idp.port'),
+    backEnds: urlAt('backends.port', config['backends.host']),
+  };
+}
+
+/** Returns the host of a URL for a program that listens on `host`. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return isIPv6(host) ? `[${host}]` : host;
 }
 
 function toVariables(values: readonly (readonly [key: string, value: string])[]): Record<string, string> {
@@ -168,11 +209,10 @@ function standInKeys(config: Config, backEnds: string): [key: string, value: str
 /** OAuth client of the workers at the stack's own identity provider. */
 const devWorkers = { clientId: 'worker', clientSecret: 'worker-secret' };
 
-/** Returns the keys whose values follow from the ports, and the development clients. */
-function followingKeys({ router, engine, identityProvider }: Omit<StackUrls, 'backEnds'>): Record<string, string> {
+/** Returns the addresses of the stack's own engine and identity provider, and the development clients. */
+function ownKeys({ engine, identityProvider }: StackUrls): Record<string, string> {
   return {
     'conductor.url': engine,
-    'conductor.apiURL': `${router}/conductor/api`,
     'oauth.issuer': identityProvider,
     'workers.clientId': devWorkers.clientId,
     'workers.clientSecret': devWorkers.clientSecret,

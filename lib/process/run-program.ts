@@ -23,8 +23,8 @@ export interface ReadyMessage {
 }
 
 /**
- * Runs a program until SIGTERM, SIGINT or the exit of its launcher (the IPC channel closes). A second such event ends
- * the process at once. SIGHUP reloads the configuration; a SIGHUP during startup takes effect once the program is ready.
+ * Runs a program until SIGTERM, SIGINT or the exit of its launcher (the IPC channel closes). A second signal ends the
+ * process at once, except for the SIGTERM that the exit of the launcher causes. SIGHUP reloads the configuration; a SIGHUP during startup takes effect once the program is ready.
  * Exit codes: 0 = stopped gracefully, 1 = could not start, failed, or was ended during the stop.
  * @param name name in logs
  * @param start starts the program. The message of an error that it throws is printed unchanged: it must say what to do
@@ -73,6 +73,7 @@ function reloadOnSignal(log: Logger): { ready(running: RunningProgram): void } {
 
 function stopOnSignals(log: Logger, running: RunningProgram): void {
   let stopping = false;
+  let isSigtermOfLauncher = false;
   const stop = (reason: string) => {
     if (stopping) {
       log.warn({ reason }, 'second request to stop: exiting immediately');
@@ -88,7 +89,15 @@ function stopOnSignals(log: Logger, running: RunningProgram): void {
       },
     );
   };
-  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('SIGTERM', () => {
+    if (isSigtermOfLauncher) isSigtermOfLauncher = false;
+    else stop('SIGTERM');
+  });
   process.on('SIGINT', () => stop('SIGINT'));
-  process.on('disconnect', () => stop('the launcher has exited'));
+  process.on('disconnect', () => {
+    if (stopping) return;
+    // The exit of the launcher closes the IPC channel and also causes a SIGTERM (dev/setup/exit-with-parent.*).
+    isSigtermOfLauncher = true;
+    stop('the launcher has exited');
+  });
 }

@@ -71,6 +71,12 @@ describe('fetchJar', () => {
     expect(calls()[0]).toContain('org.conductoross:conductor-server:3.32.1:jar:boot');
   });
 
+  it('makes Maven ask again for an artifact that it did not find earlier', async () => {
+    installMaven('3.8.7', resolves);
+    await fetch();
+    expect(calls()[0]?.split(' ')).toContain('-U');
+  });
+
   it('shows why Maven failed, and keeps the downloaded files', async () => {
     installMaven(
       '3.8.7',

@@ -92,7 +92,7 @@ describe('noEngineMessage', () => {
       'no daemon responds',
     );
     expect(message.split('\n')).toEqual([
-      'The workflow engine (Conductor 3.32.1) needs Java 21 or newer, or Docker; neither was found.',
+      'The workflow engine (Conductor 3.32.1) needs Java 21 or newer with Maven, or Docker; neither was found.',
       '  JAVA_HOME: none',
       `  PATH: Java 17 (${join(root, 'old/bin/java')})`,
       '  /nowhere/jvm: none',
@@ -107,7 +107,7 @@ describe('noEngineMessage', () => {
   it('does not name Docker for an engine on Redis', async () => {
     const message = noEngineMessage(await search({}, ['/nowhere/jvm']));
     expect(message.split('\n')).toEqual([
-      'The workflow engine (Conductor 3.32.1) on Redis needs Java 21 or newer, which was not found.',
+      'The workflow engine (Conductor 3.32.1) on Redis needs Java 21 or newer with Maven, which was not found.',
       '  JAVA_HOME: none',
       '  PATH: none',
       '  /nowhere/jvm: none',
@@ -120,8 +120,15 @@ describe('noEngineMessage', () => {
 });
 
 describe('sharesDatabase', () => {
-  const where = (platform: NodeJS.Platform, home = 'none', system = 'Debian GNU/Linux 12 (bookworm)') =>
-    sharesDatabase({ platform, env: { JAVA_HOME: join(root, home) }, folders: [], dockerSystem: async () => system });
+  const where = (platform: NodeJS.Platform, home = 'none', system = 'Debian GNU/Linux 12 (bookworm)') => {
+    const env = { JAVA_HOME: join(root, home), HOME: root, PATH: join(root, 'maven') };
+    return sharesDatabase({ platform, env, folders: [], dockerSystem: async () => system });
+  };
+  beforeEach(() => {
+    mkdirSync(join(root, 'maven'));
+    writeFileSync(join(root, 'maven/mvn'), '#!/bin/sh\nexit 0\n');
+    chmodSync(join(root, 'maven/mvn'), 0o755);
+  });
 
   it('is true where containers share the kernel of this machine', async () => {
     expect(await where('linux')).toBe(true);
@@ -139,5 +146,7 @@ describe('sharesDatabase', () => {
     expect(await where('darwin', 'old')).toBe(false);
     installJava('new', '25.0.1');
     expect(await where('darwin', 'new')).toBe(true);
+    rmSync(join(root, 'maven/mvn'));
+    expect(await where('darwin', 'new')).toBe(false);
   });
 });

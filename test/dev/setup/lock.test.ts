@@ -10,6 +10,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acquireLock, tryLock } from '../../../dev/setup/lock.mjs';
 import { pollUntil } from '../../stack/poll-until.ts';
 
+/** Empty except on Linux. */
+const bootFile = '/proc/sys/kernel/random/boot_id';
+const bootId = existsSync(bootFile) ? readFileSync(bootFile, 'utf8').trim() : '';
+
 let folder: string;
 let path: string;
 
@@ -20,9 +24,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('a lock', () => {
-  it('contains our pid until it is released', async () => {
+  it('contains our pid and the boot until it is released', async () => {
     const release = await acquireLock(path);
-    expect(readFileSync(path, 'utf8')).toBe(String(process.pid));
+    expect(readFileSync(path, 'utf8')).toBe([process.pid, bootId].join(' ').trim());
     release();
     expect(existsSync(path)).toBe(false);
     expect(readdirSync(folder)).toEqual([]);
@@ -60,6 +64,18 @@ describe('a lock', () => {
     writeFileSync(path, String(process.ppid));
     const beforeBoot = Date.now() / 1000 - uptime() - 60;
     utimesSync(path, beforeBoot, beforeBoot);
+    expect(tryLock(path).owner).toBe(process.pid);
+  });
+
+  it.skipIf(bootId === '')('of this boot is left to its process, whatever the clock says', () => {
+    writeFileSync(path, `${process.ppid} ${bootId}`);
+    const beforeBoot = Date.now() / 1000 - uptime() - 60;
+    utimesSync(path, beforeBoot, beforeBoot);
+    expect(tryLock(path)).toEqual({ owner: process.ppid });
+  });
+
+  it.skipIf(bootId === '')('of another boot is replaced, whatever the clock says', () => {
+    writeFileSync(path, `${process.ppid} 6a1f5f3e-0000-4000-8000-000000000000`);
     expect(tryLock(path).owner).toBe(process.pid);
   });
 

@@ -3,8 +3,8 @@
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { type AddressInfo, createServer, Server } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
 import { productDir } from '../../lib/conductor/definitions/copy-of-product.ts';
 import { findFreePort, findTakenPorts, knownPorts } from '../../../dev/setup/ports.mjs';
 
@@ -43,6 +43,18 @@ describe('findTakenPorts', () => {
     ];
     expect(await findTakenPorts(ports)).toEqual([`Port ${port} (operations) is taken: set OPS_PORT to another one.`]);
     server.close();
+  });
+
+  it('names the error of a port that is not taken, but cannot be used', async () => {
+    // As for a port below 1024 without privileges, which the user of the tests may have.
+    vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+      this.emit('error', Object.assign(new Error('not permitted'), { code: 'EACCES' }));
+      return this;
+    });
+    const taken = await findTakenPorts([{ port: 80, variable: 'ROUTER_PORT', use: 'router' }]).finally(() =>
+      vi.restoreAllMocks(),
+    );
+    expect(taken).toEqual(['Port 80 (router) cannot be used (EACCES): set ROUTER_PORT to another one.']);
   });
 
   it('finds a port that is set for two programs', async () => {

@@ -75,6 +75,13 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     return this.#run(['entry.mjs', ...args], {});
   }
 
+  /** Starts `run.mjs cli/main.ts`, as `npm run router` does, with a copy of the entry file at that path. */
+  cli(): Run {
+    mkdirSync(join(this.root, 'cli'), { recursive: true });
+    cpSync(join(this.root, 'entry.mjs'), join(this.root, 'cli/main.ts'));
+    return this.#run(['cli/main.ts'], {});
+  }
+
   /** Starts `run.mjs dev/main.ts …`, as npm start does, with a copy of the entry file at that path. */
   start(env: Record<string, string>, ...args: string[]): Run {
     mkdirSync(join(this.root, 'config'), { recursive: true });

@@ -23,7 +23,9 @@ describe('dependencies', () => {
     expect(run.printed.text).toBe(
       'Installing dependencies (1 packages, about 0.5 GB on disk, once for each version of package-lock.json).\nran register --json\n',
     );
-    expect(project.npmRuns()).toEqual(['ci --ignore-scripts --no-audit --no-fund --loglevel=http']);
+    expect(project.npmRuns()).toEqual([
+      'ci --include=dev --include=optional --ignore-scripts --no-audit --no-fund --loglevel=http',
+    ]);
   });
 
   it('are not installed again when they match the lock file', async () => {
@@ -48,6 +50,39 @@ describe('dependencies', () => {
     writeFileSync(join(project.root, 'package-lock.json'), JSON.stringify(lock));
     await project.run().ended;
     expect(project.npmRuns()).toHaveLength(2);
+  });
+
+  describe('that `npm ci --omit=dev --omit=optional` has installed', () => {
+    const locked = {
+      '': {},
+      'node_modules/leftpad': { version: '1.0.0' },
+      'node_modules/eslint': { version: '1.0.0', dev: true },
+      [`node_modules/node-${process.platform}-${process.arch}`]: { version: '24.0.0', optional: true },
+    };
+    const writeLock = (file: string, packages: object) =>
+      writeFileSync(join(project.root, file), JSON.stringify({ packages }));
+    beforeEach(() => {
+      project.install();
+      writeLock('package-lock.json', locked);
+      writeLock('node_modules/.package-lock.json', { 'node_modules/leftpad': locked['node_modules/leftpad'] });
+    });
+
+    it('are kept when the CLI runs on a new enough Node', async () => {
+      const run = project.cli();
+      expect(await run.ended).toEqual({ code: 0, signal: null });
+      expect(project.npmRuns()).toEqual([]);
+    });
+
+    it('are replaced for the CLI when a package that it needs has another version', async () => {
+      writeLock('package-lock.json', { ...locked, 'node_modules/leftpad': { version: '1.0.1' } });
+      await project.cli().ended;
+      expect(project.npmRuns()).toHaveLength(1);
+    });
+
+    it('are replaced for a program that needs development packages', async () => {
+      await project.run().ended;
+      expect(project.npmRuns()).toHaveLength(1);
+    });
   });
 
   it('are installed once by two starts at the same time', async () => {

@@ -30,6 +30,22 @@ describe('the addresses of a stack', () => {
     expect(JSON.stringify([addresses, addressesOf(await readSettings(database))])).not.toMatch(/hidden|secret/);
   });
 
+  it('name the Redis of the router and the prefix of its records, whichever engine it uses', async () => {
+    const redis = { REDIS_URL: 'redis://cache.example:1', RECORDS_KEYPREFIX: 'mine:' };
+    const published = { redis: 'redis://cache.example:1', recordsKeyPrefix: 'mine:' };
+    expect(addressesOf(await readSettings(redis, { store: 'redis' }))).toMatchObject(published);
+    const engine = { CONDUCTOR_URL: 'http://engine.example:9000' };
+    expect(addressesOf(await readSettings({ ...engine, ...redis }))).toMatchObject(published);
+    const own = await readSettings({}, { store: 'redis' });
+    expect(addressesOf(own).redis).toBe(`redis://127.0.0.1:${own.redisPort}`);
+  });
+
+  it('leave out a Redis URL with a password', async () => {
+    const addresses = addressesOf(await readSettings({ REDIS_URL: 'redis://:hidden@cache.example:1' }));
+    expect(addresses).not.toHaveProperty('redis');
+    expect(addresses).toMatchObject({ recordsKeyPrefix: 'service-router:records:' });
+  });
+
   it('name the given identity provider, without an audience of ours', async () => {
     const addresses = addressesOf(await readSettings({ OAUTH_ISSUER: 'https://login.example' }));
     expect(addresses.identityProvider).toBe('https://login.example');

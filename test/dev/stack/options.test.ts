@@ -1,6 +1,10 @@
 // Tests of the flags and settings of `npm start`, and of the environment of its programs.
 
-import { describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { help, parseFlags, readSettings } from '../../../dev/stack/options.ts';
 import { configSchema } from '#lib/config/schema.ts';
 import { stackPorts } from '../../../dev/setup/ports.mjs';
@@ -108,6 +112,11 @@ describe('readSettings', () => {
     expect(env['OAUTH_AUDIENCE']).toBeUndefined();
   });
 
+  it('starts an engine when CONDUCTOR_URL is empty', async () => {
+    const { givenEngine, env } = await readSettings({ CONDUCTOR_URL: '' });
+    expect([givenEngine, env['CONDUCTOR_URL']]).toEqual([undefined, 'http://127.0.0.1:8082']);
+  });
+
   it('uses a given engine and needs no port for one', async () => {
     const { givenEngine, ports, urls } = await readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' });
     expect(givenEngine).toBe('http://engine.example:9000');
@@ -141,5 +150,113 @@ describe('readSettings', () => {
     expect(router).toBeGreaterThan(0);
     expect(operations).not.toBe(router);
     expect(env['ROUTER_PORT']).toBe(String(router));
+  });
+});
+
+describe('readSettings of a gateway with its own config/default.properties', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'options-'));
+    mkdirSync(join(folder, 'config'));
+    writeFileSync(join(folder, 'gateway.config.yml'), '');
+    vi.spyOn(process, 'cwd').mockReturnValue(folder);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    rmSync(folder, { recursive: true });
+  });
+  const read = (lines: readonly string[], env: NodeJS.ProcessEnv = {}, store?: 'redis') => {
+    writeFileSync(join(folder, 'config/default.properties'), lines.join('\n'));
+    return readSettings(env, { isShared: async () => true, ...(store && { store }) });
+  };
+
+  it.each([
+    ['an identity provider of the stack', []],
+    ['a given identity provider', ['oauth.issuer=https://login.example']],
+  ])('keeps its clients with %s', async (_which, issuer) => {
+    const clients = ['workers.clientId=mine', 'workers.clientSecret=x', 'ops.clientId=operator', 'ops.clientSecret=y'];
+    const { env, workersClient } = await read([...issuer, ...clients]);
+    expect(workersClient).toBe('mine');
+    const names = ['WORKERS_CLIENTID', 'WORKERS_CLIENTSECRET', 'OPS_CLIENTID', 'OPS_CLIENTSECRET'];
+    expect(Object.keys(env).filter((name) => names.includes(name))).toEqual([]);
+  });
+
+  it('keeps its Redis and its database', async () => {
+    const redis = await read(['redis.url=redis://cache.example:1'], {}, 'redis');
+    expect(redis).toMatchObject({ redisUrl: 'redis://cache.example:1' });
+    expect(redis.env['REDIS_URL']).toBeUndefined();
+    const { env } = await read(['conductor.databaseURL=postgresql://u:p@db/conductor']);
+    expect(env['CONDUCTOR_DATABASEURL']).toBeUndefined();
+  });
+
+  it('adapts its address of the router to the port of the stack', async () => {
+    const { env } = await read(['conductor.apiURL=http://127.0.0.1:8080/conductor/api'], { ROUTER_PORT: '1' });
+    expect(env['CONDUCTOR_APIURL']).toBe('http://127.0.0.1:1/conductor/api');
+  });
+});
+
+describe('the addresses of programs that listen on other hosts', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::1', '[::1]'],
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '127.0.0.1'],
+  ])('%s', async (host, inUrl) => {
+    const hosts = { ROUTER_HOST: host, OPS_HOST: host, BACKENDS_HOST: host };
+    const { urls, env } = await readSettings(hosts);
+    expect(urls).toEqual({
+      router: `http://${inUrl}:8080`,
+      operations: `http://${inUrl}:8081`,
+      engine: 'http://127.0.0.1:8082',
+      identityProvider: 'http://127.0.0.1:8083',
+      backEnds: `http://${inUrl}:8084`,
+    });
+    expect(env).toMatchObject({
+      CONDUCTOR_APIURL: `http://${inUrl}:8080/conductor/api`,
+      MOVIES_URL: `http://${inUrl}:8084/movies`,
+    });
+  });
+});
+
+describe('the addresses of a router with TLS', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'options-tls-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** Creates a self-signed certificate. Returns the variables that name it. */
+  function certificate(names: string): { ROUTER_TLSCERTIFICATEFILE: string; ROUTER_TLSKEYFILE: string } {
+    const [cert, key] = [join(folder, 'router.crt'), join(folder, 'router.key')];
+    const kind = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=router', '-days', '1'];
+    const files = ['-addext', `subjectAltName=${names}`, '-keyout', key, '-out', cert];
+    execFileSync('openssl', [...kind, ...files], { stdio: 'ignore' });
+    return { ROUTER_TLSCERTIFICATEFILE: cert, ROUTER_TLSKEYFILE: key };
+  }
+
+  it('are https, and the programs trust its certificate', async () => {
+    const tls = certificate('IP:127.0.0.1');
+    const { urls, env } = await readSettings(tls);
+    expect(urls).toMatchObject({ router: 'https://127.0.0.1:8080', operations: 'http://127.0.0.1:8081' });
+    expect(env).toMatchObject({
+      CONDUCTOR_APIURL: 'https://127.0.0.1:8080/conductor/api',
+      NODE_EXTRA_CA_CERTS: tls.ROUTER_TLSCERTIFICATEFILE,
+    });
+    expect((await readSettings({ ...tls, NODE_EXTRA_CA_CERTS: 'ca.pem' })).env['NODE_EXTRA_CA_CERTS']).toBe('ca.pem');
+    expect((await readSettings({})).env['NODE_EXTRA_CA_CERTS']).toBeUndefined();
+  });
+
+  it('are refused when the certificate is for another name, unless the address of the router is set', async () => {
+    const tls = certificate('DNS:router.example');
+    await expect(readSettings(tls)).rejects.toThrow(
+      /certificate is not for 127\.0\.0\.1.*its names: DNS:router\.example.*Set conductor\.apiURL/,
+    );
+    const named = await readSettings({ ...tls, CONDUCTOR_APIURL: 'https://router.example:8080/conductor/api' });
+    expect(named.env['CONDUCTOR_APIURL']).toBe('https://router.example:8080/conductor/api');
+  });
+
+  it('are refused when the certificate cannot be read', async () => {
+    const tls = { ROUTER_TLSCERTIFICATEFILE: join(folder, 'none.crt'), ROUTER_TLSKEYFILE: join(folder, 'none.key') };
+    await expect(readSettings(tls)).rejects.toThrow(/router\.tlsCertificateFile: .*none\.crt cannot be read/);
   });
 });

@@ -53,6 +53,8 @@ function createStack(programs: readonly LongRunningProgram[], options: { verbose
       domains: [],
       isDatabaseHidden: false,
       redisPort: undefined,
+      redisUrl: undefined,
+      recordsKeyPrefix: '',
       ports: [],
       env: process.env,
     },

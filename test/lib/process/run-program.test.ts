@@ -1,10 +1,11 @@
-// Tests of SIGHUP: it reloads a program that can reload, even when it arrives early, and never ends a program.
+// Tests of signals and of the exit of the launcher: which of them reload, stop gracefully, or end a program at once.
 
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type Program, startProgram } from '../../stack/program.ts';
 
@@ -19,7 +20,8 @@ async function start(members: string): Promise<Program> {
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
   writeFileSync(
     join(dir, 'program.ts'),
-    `import { setTimeout as pause } from 'node:timers/promises';
+    `import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { runProgram } from ${JSON.stringify(runProgram)};
 await runProgram('test', async () => {
   const timer = setInterval(() => undefined, 1_000);
@@ -45,4 +47,49 @@ it('a program that cannot reload: logs this, keeps running, and ends as usual', 
   const { output, stop } = await start('');
   await pollUntil('the log line', () => output().includes('reads its configuration only at startup'));
   expect(await stop()).toBe(0);
+});
+
+/** A graceful stop that takes as long as the file `stopped` does not exist. */
+const drains = `stop: async () => {
+  console.log('drains');
+  while (!existsSync(${JSON.stringify(join(dir, 'stopped'))})) await pause(20);
+  clearInterval(timer);
+}`;
+
+describe('the exit of the launcher', () => {
+  afterEach(() => rmSync(join(dir, 'stopped'), { force: true }));
+
+  /** Starts a program, closes its IPC channel and sends it SIGTERM, as exit-with-parent does. */
+  async function orphan() {
+    const { process: child, output } = await start(drains);
+    const ended = once(child, 'exit');
+    child.disconnect();
+    await pollUntil('the graceful stop', () => output().includes('drains'));
+    child.kill('SIGTERM');
+    return { child, output, ended };
+  }
+
+  it('stops a program gracefully, although a SIGTERM follows', async () => {
+    const { child, output, ended } = await orphan();
+    // It is handled after SIGTERM, and does not affect the stop.
+    child.kill('SIGHUP');
+    await pollUntil('the signals to be handled', () => output().split('SIGHUP ignored').length > 2);
+    writeFileSync(join(dir, 'stopped'), '');
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it('and a further signal end a program at once', async () => {
+    const { child, ended } = await orphan();
+    child.kill('SIGINT');
+    expect(await ended).toEqual([1, null]);
+  });
+});
+
+it('two signals end a program at once', async () => {
+  const { process: child, output } = await start(drains);
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await pollUntil('the graceful stop', () => output().includes('drains'));
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([1, null]);
 });
