@@ -9,36 +9,22 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { isInside, parseOptions, usage } from './options.ts';
 import { readCoverage } from './read-coverage.ts';
 import { tableOf } from './table.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
-const usage = `Usage: npm run coverage -- [options] [-- vitest arguments]
-
-  --folder <path>      shows the files of this folder too (may be repeated)
-  --least <percent>    fails when a file of these folders has a smaller share of its lines covered
-`;
-
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    options: {
-      folder: { type: 'string', multiple: true, default: [] },
-      least: { type: 'string', default: '0' },
-      help: { type: 'boolean', default: false },
-    },
-    allowPositionals: true,
-    strict: true,
-  });
-  if (values.help) return (process.stdout.write(usage), 0);
+  const sources = sourceFiles();
+  const { folders, least, vitestArguments, help } = parseOptions(process.argv.slice(2), sources);
+  if (help) return (process.stdout.write(usage), 0);
   const dir = mkdtempSync(join(tmpdir(), 'service-router-coverage-'));
   try {
-    const code = await runTests(dir, positionals);
-    const files = readCoverage(dir, rootDir, sourceFiles());
-    process.stdout.write(`${tableOf(files, values.folder)}\n`);
-    const least = Number(values.least);
-    const isShown = (file: string) => values.folder.some((folder) => file.startsWith(`${folder}/`));
+    const code = await runTests(dir, vitestArguments);
+    const files = readCoverage(dir, rootDir, sources);
+    process.stdout.write(`${tableOf(files, folders)}\n`);
+    const isShown = (file: string) => folders.some((folder) => isInside(file, folder));
     const short = files.filter(({ file, lines, covered }) => isShown(file) && covered * 100 < least * lines);
     for (const { file } of short) process.stdout.write(`${file} is below ${least} %\n`);
     return code === 0 && short.length === 0 ? 0 : 1;
@@ -66,4 +52,7 @@ async function runTests(dir: string, args: readonly string[]): Promise<number> {
   return code ?? 1;
 }
 
-process.exitCode = await main();
+process.exitCode = await main().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  return 1;
+});

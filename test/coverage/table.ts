@@ -1,13 +1,14 @@
 // Formats the covered lines by folder as a table.
 
 import { dirname } from 'node:path';
+import { isInside } from './options.ts';
 import type { FileCoverage } from './read-coverage.ts';
 
 /** Returns a line for each folder, and one for each file of the folders in `detailed`. */
 export function tableOf(files: readonly FileCoverage[], detailed: readonly string[] = []): string {
   const byFolder = Object.groupBy(files, ({ file }) => dirname(file));
   const rows = Object.entries(byFolder).flatMap(([folder, inside = []]) => {
-    const isDetailed = detailed.some((each) => folder === each || folder.startsWith(`${each}/`));
+    const isDetailed = detailed.some((each) => folder === each || isInside(folder, each));
     return [rowOf(folder, inside), ...(isDetailed ? inside.map((each) => rowOf(`  ${each.file}`, [each])) : [])];
   });
   return [...rows, rowOf('all', files)].join('\n');

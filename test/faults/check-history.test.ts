@@ -62,6 +62,21 @@ const twoRouters = ['r1', 'r2'].flatMap((router) => [
 
 const good = [invoke(), received(), applied(), answer(200, { executionId: 'e1', right: true }), notified()];
 
+/** A later write of the person that succeeds. */
+const next = (at: number, method = 'PATCH'): AnyEvent[] => [
+  invoke({ at, op: 'b', method }),
+  received({ at: at + 5, op: 'b', key: 'e2', method }),
+  applied({ at: at + 10, op: 'b', key: 'e2' }),
+  answered(at + 20),
+  { ...notified(), op: 'b', executionId: 'e2' } as AnyEvent,
+];
+const answered = (at: number) => answer(200, { at, op: 'b', executionId: 'e2', right: true });
+/** Two PATCHes of the person that overlap. */
+const overlapping = [
+  ...[invoke(), received(), applied(), answer(504), notified()],
+  ...[invoke({ at: 5, op: 'c' }), answer(504, { op: 'c', at: 30 })],
+];
+
 const found = (events: AnyEvent[], more: Partial<Evidence> = {}) =>
   checkHistory({ events, ...more }).violations.map(({ invariant, what }) => `${invariant} ${what}`);
 
@@ -108,6 +123,17 @@ describe('a history in which all is well', () => {
     [
       'a PUT changed the person, of which MDM is not notified',
       [invoke({ method: 'PUT' }), applied(), answer(504), person({ mdm: 'B' })],
+    ],
+    [
+      'a PATCH was applied late, during the next one: nobody can say which is the last',
+      [
+        ...[invoke(), { ...closed(), reason: 'gone' } as AnyEvent, ...next(40)],
+        ...[received({ at: 45 }), applied({ at: 45 }), notified(), person({ mdm: 'B' })],
+      ],
+    ],
+    [
+      'the last change is a PUT, of which MDM is not notified',
+      [...good, ...next(40, 'PUT').slice(0, -1), person({ mdm: 'B' })],
     ],
     [
       'two PATCHes of one person at once: nobody can say which is the last',
@@ -217,6 +243,19 @@ describe('a history in which something is wrong', () => {
       "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
     [
+      'I2: MDM has another value, although changes overlapped only before the last one',
+      [...overlapping, ...next(40), person({ mdm: 'B' })],
+      "I2 a different cccid from the person's own college: MDM has B, the college A",
+    ],
+    [
+      'I2: MDM has another value after a PATCH that followed a PUT',
+      [
+        ...[invoke({ method: 'PUT' }), received({ method: 'PUT' }), applied(), answer(200, { right: true })],
+        ...[...next(40), person({ mdm: 'B' })],
+      ],
+      "I2 a different cccid from the person's own college: MDM has B, the college A",
+    ],
+    [
       'I3: an accepted write succeeded, but was never applied',
       [invoke(), answer(202), invoke({ op: 'b', operation: 'a' }), answer(200, { op: 'b' })],
       'I3 answered 200, but never applied',
@@ -319,6 +358,20 @@ describe('a history in which something is wrong', () => {
   });
 });
 
+describe('I4 with a pattern', () => {
+  const violationsIn = (text: string) =>
+    checkHistory({ events: good, texts: [{ name: 'log', text }], secrets: ['hush', /\bF[\dA-F]{12}\b/] }).violations;
+
+  it('a text contains a value of this form', () => {
+    const text = 'first\n{"cccid":"F0123456789AB"}\nlast';
+    expect(violationsIn(text)).toEqual([{ invariant: 'I4', subject: 'log', what: 'contains secret number 2' }]);
+  });
+
+  it('no text contains a value of this form', () => {
+    expect(violationsIn('op-f0123456789ab F0123456789ABC')).toEqual([]);
+  });
+});
+
 describe('the number of checks', () => {
   const judged = (events: AnyEvent[], more: Partial<Evidence> = {}) => checkHistory({ events, ...more }).judged;
 
@@ -345,6 +398,15 @@ describe('the number of checks', () => {
     ['a violation counts as judged', [invoke({ auth: 'bad' }), answer(200)], { I7: 1 }],
   ])('%s', (_title, events, expected) => {
     expect(judged(events)).toMatchObject(expected);
+  });
+
+  it.each<[string, AnyEvent[], { observed: number; compared: number }]>([
+    ['nobody was observed', good, { observed: 0, compared: 0 }],
+    ['the value of a person is known', [...good, person()], { observed: 1, compared: 1 }],
+    ['the last changes overlapped', [...overlapping, person()], { observed: 1, compared: 0 }],
+    ['nobody changed the person', [person()], { observed: 1, compared: 0 }],
+  ])('persons: %s', (_title, events, expected) => {
+    expect(checkHistory({ events }).persons).toEqual(expected);
   });
 
   it('I4: lines of the texts', () => {

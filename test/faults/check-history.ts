@@ -12,7 +12,17 @@ export interface Verdict {
   readonly explained: readonly Violation[];
   /** Number of checks of each invariant: of writes, of PATCHes and persons, of successes, of lines, of requests … */
   readonly judged: Readonly<Record<Invariant, number>>;
+  readonly persons: PersonCounts;
 }
+
+/** Numbers of persons whose final values were observed, and of those whose values could be compared for I2. */
+export interface PersonCounts {
+  readonly observed: number;
+  readonly compared: number;
+}
+
+/** A credential, or a pattern of personal values. */
+export type Secret = string | RegExp;
 
 /** Text that was written somewhere during the run: a log, a response, a database. */
 export interface WrittenText {
@@ -24,7 +34,7 @@ export interface Evidence {
   readonly events: readonly AnyEvent[];
   readonly texts?: readonly WrittenText[];
   /** Credentials and personal values that must be in none of the texts. */
-  readonly secrets?: readonly string[];
+  readonly secrets?: readonly Secret[];
   /** Multiplies the time limits of I5 and I6 on a busy machine. Default 1. */
   readonly slack?: number;
 }
@@ -53,9 +63,11 @@ export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Ev
   const faults = faultsOf(events);
   const deadlineMs = sparedMsOf(operations, slack);
   const each = (rule: Rule) => judgeEach(operations, rule);
+  const persons = events.filter(isPerson);
+  const comparable = persons.filter((person) => isComparable(person, operations));
   const findings: Readonly<Record<Invariant, readonly Findings[]>> = {
     I1: [each(writtenOnce), keysAppliedOnce(events)],
-    I2: [each(notifiedOnce), personsAgree(events, operations)],
+    I2: [each(notifiedOnce), comparable.flatMap((person) => [...agrees(person)])],
     I3: [each(answeredTruly), executionsOfOneOperation(operations), executionsKept(events, operations)],
     I4: [silent(texts, secrets)],
     I5: [each((operation) => answeredInTime(operation, faults, graceMs * slack))],
@@ -70,7 +82,11 @@ export function checkHistory({ events, texts = [], secrets = [], slack = 1 }: Ev
       if (finding !== undefined) violations.push({ invariant, ...finding });
     }
   }
-  return { ...separateExplained(violations, events), judged };
+  return {
+    ...separateExplained(violations, events),
+    judged,
+    persons: { observed: persons.length, compared: comparable.length },
+  };
 }
 
 function* judgeEach(operations: readonly Operation[], rule: Rule): Findings {
@@ -137,37 +153,56 @@ export const isUntold = ({ what }: Violation) => what === notHeard;
 
 type PersonEvent = Extract<HistoryEvent, { event: 'person' }>;
 
+const isPerson = (event: AnyEvent): event is PersonEvent => event.actor === 'observer' && event.event === 'person';
+
 /** I2 at the end of a run: MDM and every other college have the `cccid` that the person's own college has. */
-function* personsAgree(events: readonly AnyEvent[], operations: readonly Operation[]): Findings {
-  const persons = events.filter(
-    (event): event is PersonEvent => event.actor === 'observer' && event.event === 'person',
-  );
-  for (const { mis, id, cccid, mdm, others } of persons) {
-    const target = `/colleges/${mis}/persons/${id}`;
-    const writes = operations.filter(({ invoke }) => invoke.target.endsWith(target) && isAllowedWrite(invoke));
-    const isChanged = writes.some(({ applied }) => applied.length > 0);
-    if (mdm === undefined || !isChanged || areUnordered(writes)) continue;
-    const subject = `${mis} ${id}`;
-    const wrong = (what: string): Finding => ({ subject, what });
-    yield mdm === cccid ? undefined : wrong(`${hasAnother} MDM has ${mdm}, the college ${cccid}`);
-    for (const [other, there] of Object.entries(others))
-      yield there === cccid ? undefined : wrong(`${hasAnother} ${other} has ${there}, the college ${cccid}`);
-  }
+function* agrees({ mis, id, cccid, mdm, others }: PersonEvent): Findings {
+  const subject = `${mis} ${id}`;
+  const wrong = (what: string): Finding => ({ subject, what });
+  yield mdm === cccid ? undefined : wrong(`${hasAnother} MDM has ${mdm}, the college ${cccid}`);
+  for (const [other, there] of Object.entries(others))
+    yield there === cccid ? undefined : wrong(`${hasAnother} ${other} has ${there}, the college ${cccid}`);
+}
+
+/**
+ * Returns true when MDM must have the value of the person's own college: MDM knows the person, and the last change was a
+ * PATCH, of which MDM is notified, that no other write overlapped. Earlier changes may overlap, since the last one
+ * replaces their value.
+ */
+function isComparable({ mis, id, mdm }: PersonEvent, operations: readonly Operation[]): boolean {
+  if (mdm === undefined) return false;
+  const target = `/colleges/${mis}/persons/${id}`;
+  const writes = writesOf(operations.filter(({ invoke }) => invoke.target.endsWith(target) && isAllowedWrite(invoke)));
+  const last = writes.findLast(({ isApplied }) => isApplied);
+  if (last?.method !== 'PATCH') return false;
+  return writes.every((write) => write === last || write.to <= last.from || write.from >= last.to);
 }
 
 const isAllowedWrite = ({ auth, method }: Invoke) => auth === 'good' && isWrite(method);
 
-/** Returns true when the last value is unknown: changes were concurrent, or MDM is not notified of one of them. */
-function areUnordered(writes: readonly Operation[]): boolean {
-  const spans = new Map<string, { from: number; to: number }>();
-  for (const { invoke, ends } of writes) {
-    const to = ends[0]?.at ?? Number.POSITIVE_INFINITY;
-    const known = spans.get(operationOf(invoke));
-    spans.set(operationOf(invoke), { from: known?.from ?? invoke.at, to: Math.max(known?.to ?? 0, to) });
+/** One write, which several requests may share, with the time in which it may have been applied. */
+interface Write {
+  readonly method: string;
+  readonly from: number;
+  readonly to: number;
+  readonly isApplied: boolean;
+}
+
+/** Returns the writes of these requests, in the order in which they were first sent. */
+function writesOf(requests: readonly Operation[]): Write[] {
+  const writes = new Map<string, Write>();
+  for (const { invoke, ends, applied } of requests) {
+    const known = writes.get(operationOf(invoke));
+    // A write can be applied after its client has left or got a 504.
+    const times = [known?.to ?? 0, ends[0]?.at ?? Number.POSITIVE_INFINITY, ...applied.map(({ at }) => at)];
+    writes.set(operationOf(invoke), {
+      method: invoke.method,
+      from: known?.from ?? invoke.at,
+      to: Math.max(...times),
+      isApplied: applied.length > 0,
+    });
   }
-  const sorted = [...spans.values()].toSorted((one, other) => one.from - other.from);
-  const overlap = sorted.some(({ from }, index) => index > 0 && from < (sorted[index - 1]?.to ?? 0));
-  return overlap || writes.some(({ invoke }) => invoke.method !== 'PATCH');
+  return [...writes.values()].toSorted((one, other) => one.from - other.from);
 }
 
 /** I3: only applied requests get a success, with the back end's body, and every 202 gets its result. */
@@ -217,12 +252,13 @@ export function acknowledgedIn(ends: Operation['ends']): string[] {
 }
 
 /** I4: the texts contain no secrets; each line counts as one check. */
-function* silent(texts: readonly WrittenText[], secrets: readonly string[]): Findings {
+function* silent(texts: readonly WrittenText[], secrets: readonly Secret[]): Findings {
   if (secrets.length === 0) return;
   for (const { name, text } of texts) {
     for (const line of text.split('\n')) if (line !== '') yield undefined;
     for (const [index, secret] of secrets.entries())
-      if (text.includes(secret)) yield { subject: name, what: `contains secret number ${index + 1}` };
+      if (typeof secret === 'string' ? text.includes(secret) : secret.test(text))
+        yield { subject: name, what: `contains secret number ${index + 1}` };
   }
 }
 

@@ -6,12 +6,18 @@ import { tokenOf } from '../stack/client.ts';
 const renewEveryMs = 60_000;
 
 /** Gets and renews a token; keeps the old one while the identity provider is unavailable. */
-export async function keepToken(url: string, clientSecret: string) {
+export async function keepToken(url: string, clientSecret: string, everyMs = renewEveryMs) {
   const ask = () => tokenOf(url, 'demo', clientSecret);
-  let token = await ask();
+  const tokens = [await ask()];
   const renew = async () => {
-    token = await ask().catch(() => token);
+    const token = await ask().catch(() => undefined);
+    if (token !== undefined) tokens.push(token);
   };
-  const timer = setInterval(() => void renew(), renewEveryMs);
-  return { value: () => token, stop: () => clearInterval(timer) };
+  const timer = setInterval(() => void renew(), everyMs);
+  return {
+    value: () => tokens.at(-1) as string,
+    /** Returns every token of the run: a log may contain one that was replaced long ago. */
+    all: (): readonly string[] => tokens,
+    stop: () => clearInterval(timer),
+  };
 }

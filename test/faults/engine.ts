@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import postgres from 'postgres';
 import { createDatabase } from '../stack/postgresql-database.ts';
 import {
   clusterProperties,
@@ -21,6 +22,7 @@ import { findFreePort } from '../../dev/setup/ports.mjs';
 import { startPostgresql } from '../stack/postgresql-server.ts';
 import { type AppendFsync, type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import type { ServerProcess } from '../stack/server-process.ts';
+import { stopAll } from './stop-all.ts';
 
 export const engineKinds = ['sqlite', 'postgresql', 'redis'] as const;
 /** Where an engine keeps its executions and queues. */
@@ -66,7 +68,7 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 export interface FaultEngineOptions {
   /** Number of engines on the database; more than one only on PostgreSQL. Default 1. */
   readonly count?: number | undefined;
-  /** Size of a tmpfs for the data, in MiB. */
+  /** Size of a tmpfs for the data, in MiB. On PostgreSQL, it needs `ownServer`. */
   readonly diskMiB?: number | undefined;
   /** On PostgreSQL: a separate server behind a proxy, so that cases can disturb both. */
   readonly ownServer?: boolean | undefined;
@@ -99,36 +101,46 @@ interface Storage {
 export async function startFaultEngine(kind: EngineKind, options: FaultEngineOptions = {}): Promise<FaultEngine> {
   const { count = 1, diskMiB, templateDir, environment } = options;
   if (count > 1 && kind !== 'postgresql') throw new Error('several engines need PostgreSQL');
-  const dir = mkdtempSync(join(tmpdir(), 'service-router-engine-'));
-  if (diskMiB !== undefined) execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMiB}m`, 'tmpfs', dir]);
-  const storage = await startStorage[kind](dir, options);
-  const tuning = tuningOf(storage, { count, environment });
-  const nodes = await Promise.all(
-    Array.from({ length: count }, async (_, index) =>
-      createNode(index === 0 ? dir : join(dir, `${index + 1}`), tuning),
-    ),
-  );
-  const [first] = nodes as [Node];
+  const stops: (() => unknown)[] = [];
   const stop = async () => {
-    await Promise.all(nodes.map((node) => node.end()));
-    await storage.stop();
-    if (diskMiB !== undefined) execFileSync('umount', ['--lazy', dir]);
-    rmSync(dir, { recursive: true, force: true });
+    const failed = await stopAll(stops.splice(0));
+    if (failed.length > 0) throw new Error(failed.join('; '));
   };
-  const databaseFile = join(dir, 'engine', 'conductor.db');
-  const template = templateDir === undefined || kind !== 'sqlite' ? undefined : join(templateDir, 'conductor.db');
   try {
+    const dir = mkdtempSync(join(tmpdir(), 'service-router-engine-'));
+    stops.push(() => rmSync(dir, { recursive: true, force: true }));
+    const dataDir = diskMiB === undefined ? dir : mountDisk(join(dir, 'disk'), diskMiB);
+    if (diskMiB !== undefined) stops.push(() => execFileSync('umount', ['--lazy', dataDir]));
+    const storage = await startStorage[kind]({ dir, dataDir }, options);
+    stops.push(() => storage.stop());
+    const tuning = tuningOf(storage, { count, environment });
+    const nodes = await Promise.all(
+      Array.from({ length: count }, async (_, index) =>
+        createNode(index === 0 ? dataDir : join(dataDir, `${index + 1}`), tuning),
+      ),
+    );
+    stops.push(() => Promise.all(nodes.map((node) => node.end())));
+    const [first] = nodes as [Node];
+    const databaseFile = join(dataDir, 'engine', 'conductor.db');
+    const template = templateDir === undefined || kind !== 'sqlite' ? undefined : join(templateDir, 'conductor.db');
     if (!useTemplate(template, databaseFile)) await prepare(first, { template, databaseFile });
     await Promise.all(nodes.map((node) => node.start()));
+    return Object.assign(first, {
+      ...{ kind, nodes, dataDir, databaseFile, databaseUrl: storage.databaseUrl },
+      ...{ server: storage.server, databaseProxy: storage.proxy, redis: storage.redis, stop },
+      appendfsync: kind === 'redis' ? (options.appendfsync ?? 'everysec') : undefined,
+    });
   } catch (error) {
-    await stop();
+    await stopAll(stops.splice(0));
     throw error;
   }
-  return Object.assign(first, {
-    ...{ kind, nodes, dataDir: dir, databaseFile, databaseUrl: storage.databaseUrl },
-    ...{ server: storage.server, databaseProxy: storage.proxy, redis: storage.redis, stop },
-    appendfsync: kind === 'redis' ? (options.appendfsync ?? 'everysec') : undefined,
-  });
+}
+
+/** Mounts a tmpfs of this size on a new folder; returns the folder. */
+function mountDisk(folder: string, mebibytes: number): string {
+  mkdirSync(folder);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', folder]);
+  return folder;
 }
 
 interface Node extends EngineNode {
@@ -185,19 +197,27 @@ async function prepare(node: Node, files: { template: string | undefined; databa
   copyFileSync(files.databaseFile, files.template);
 }
 
-const startStorage: Readonly<Record<EngineKind, (dir: string, options: FaultEngineOptions) => Promise<Storage>>> = {
-  sqlite: async () => ({ stop: async () => undefined }),
-  postgresql: startDatabase,
-  async redis(dir, { appendfsync }) {
-    const redis = await startRedisServer({ dir: join(dir, 'redis'), appendfsync });
-    return { database: { redisPort: Number(new URL(redis.url).port) }, redis, stop: () => redis.stop() };
-  },
-};
+interface Folders {
+  readonly dir: string;
+  /** Folder of the data, which may be a separate file system. */
+  readonly dataDir: string;
+}
+
+const startStorage: Readonly<Record<EngineKind, (folders: Folders, options: FaultEngineOptions) => Promise<Storage>>> =
+  {
+    sqlite: async () => ({ stop: async () => undefined }),
+    postgresql: startDatabase,
+    async redis({ dataDir }, { appendfsync }) {
+      const redis = await startRedisServer({ dir: join(dataDir, 'redis'), appendfsync });
+      return { database: { redisPort: Number(new URL(redis.url).port) }, redis, stop: () => redis.stop() };
+    },
+  };
 
 /** Creates a database: on a separate server behind a proxy, or on the server that psql connects to. */
-async function startDatabase(dir: string, { ownServer, diskMiB }: FaultEngineOptions): Promise<Storage> {
+async function startDatabase({ dir, dataDir }: Folders, { ownServer, diskMiB }: FaultEngineOptions): Promise<Storage> {
   if (ownServer !== true) {
-    const { server, drop } = await createDatabase(diskMiB === undefined ? undefined : createTablespace(dir));
+    if (diskMiB !== undefined) throw new Error('a file system for the data needs a separate server');
+    const { server, drop } = await createDatabase();
     return { database: server, databaseUrl: server.url, stop: drop };
   }
   const program = pathOf('postgres');
@@ -206,6 +226,7 @@ async function startDatabase(dir: string, { ownServer, diskMiB }: FaultEngineOpt
   chmodSync(dir, 0o755);
   const { process, database } = await startPostgresql({ bin: dirname(program), dir });
   const { host, pathname } = new URL(database.url.slice('jdbc:'.length));
+  if (diskMiB !== undefined) await moveTables(host, dataDir);
   const proxy = await startBreakableProxy(`http://${host}`);
   const databaseUrl = `jdbc:postgresql://${new URL(proxy.url).host}${pathname}`;
   return {
@@ -218,10 +239,21 @@ async function startDatabase(dir: string, { ownServer, diskMiB }: FaultEngineOpt
   };
 }
 
-/** Creates a folder for a database of the PostgreSQL server, which accepts only folders that it owns. */
-function createTablespace(dir: string): string {
-  const folder = join(dir, 'tablespace');
+/**
+ * Puts new tables of the server at `host` into a folder. The write-ahead log stays where it is, because the server stops
+ * when that is full.
+ */
+async function moveTables(host: string, dataDir: string): Promise<void> {
+  const folder = join(dataDir, 'tablespace');
   mkdirSync(folder);
+  // The server accepts only folders that it owns.
   execFileSync('chown', ['postgres', folder]);
-  return folder;
+  const { hostname, port } = new URL(`http://${host}`);
+  const sql = postgres({ host: hostname, port: Number(port), username: 'postgres', max: 1 });
+  try {
+    await sql.unsafe(`CREATE TABLESPACE disk LOCATION '${folder}'`);
+    await sql`ALTER ROLE postgres SET default_tablespace = disk`;
+  } finally {
+    await sql.end();
+  }
 }

@@ -2,15 +2,16 @@
 
 import { lookAround } from '../../bench/report/machine.ts';
 import { engineRelease } from '../../dev/engine/release.ts';
-import { whyNot } from '../run/requirements.ts';
+import { type Requirement, whyNot } from '../run/requirements.ts';
 import { seededRandom } from '../stack/seeded-random.ts';
 import type { Case } from './cases/case.ts';
 import { cases } from './cases/index.ts';
-import { type FaultEngine, startFaultEngine } from './engine.ts';
+import type { EngineKind } from './engine.ts';
+import { Engines, storeOf, topologyFor } from './engines.ts';
 import { type Options, parseOptions, usage } from './options.ts';
 import { describeFindings, writeReport } from './report.ts';
 import { productCode } from './product-code.ts';
-import { hasHeld, Results, topologyOf } from './results.ts';
+import { hasHeld, Results } from './results.ts';
 import { runCase } from './run-case.ts';
 
 const results = new Results();
@@ -25,14 +26,24 @@ async function main(options: Options): Promise<number> {
   let isGood = true;
   try {
     for (const chosen of choose(options.cases)) {
-      const missing = whyNotHere(chosen, options) || (await chosen.missing?.());
-      if (!missing) isGood = (await run(chosen, engines, options)) && isGood;
-      else say(`${chosen.name}: not run, ${missing}`);
+      const wasGood = await runIfPossible(chosen, engines, options).catch((error: Error) => {
+        say(`${chosen.name}: failed, ${error.stack}`);
+        return false;
+      });
+      isGood &&= wasGood;
     }
   } finally {
     await engines.stop();
   }
   return isGood ? 0 : 1;
+}
+
+/** Returns false when something was wrong. A case that this machine cannot run is left out, with the reason. */
+async function runIfPossible(chosen: Case, engines: Engines, options: Options): Promise<boolean> {
+  const missing = whyNotHere(chosen, options) || (await chosen.missing?.());
+  if (!missing) return run(chosen, engines, options);
+  say(`${chosen.name}: not run, ${missing}`);
+  return true;
 }
 
 /** Runs one case with the seed of the run, so that a case can be repeated alone. */
@@ -43,8 +54,10 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
   const left = (wanted: number | undefined, before: number) => (wanted === undefined ? undefined : wanted - before);
   const [kills, requests] = [left(options.kills, done.kills), left(options.requests, done.requests)];
   if (isMeasured && (kills ?? 0) <= 0 && (requests ?? 0) <= 0) return (say(`${chosen.name}: done before`), true);
-  const circumstances = await lookAround(`Conductor ${engineRelease.version} on ${storeOf(options)}`);
-  const findings = await runCase(chosen, await engines.for(chosen), {
+  const circumstances = await lookAround(`Conductor ${engineRelease.version} on ${nameOfStore(options)}`);
+  const findings = await runCase(chosen, () => engines.for(chosen), {
+    topology: topologyFor(chosen, options),
+    product: productCode(),
     ...{ slack, load, routers, kills, requests, circumstances, say },
     tries: options.tries ?? (isMeasured ? Number.POSITIVE_INFINITY : chosen.tries),
     seconds: minutes * 60,
@@ -53,62 +66,36 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
   });
   if (!dry) results.keep(findings);
   say(describeFindings(findings));
+  // The engine may have died, or still have the changes that this case made.
+  if (findings.brokeOff !== undefined) await engines.stop();
   return hasHeld(findings);
 }
 
-const storeOf = ({ store, appendfsync }: Options) =>
+const nameOfStore = ({ store, appendfsync }: Options) =>
   appendfsync === undefined ? store : `${store} (appendfsync ${appendfsync})`;
 
 /** Returns why a case does not run on this machine with this store; empty when it does. */
-function whyNotHere({ needs = [], engine, notOn }: Case, options: Options): string {
-  const store = engine?.kind ?? options.store;
-  const reason = notOn?.[store];
-  // With an engine on Redis, the router keeps its records in Redis too.
-  return reason ?? whyNot(store === 'redis' ? [...new Set([...needs, 'redis' as const])] : needs);
+function whyNotHere(chosen: Case, options: Options): string {
+  const { needs = [], notOn } = chosen;
+  const store = storeOf(chosen, options);
+  return notOn?.[store] ?? whyNot([...new Set([...needs, ...neededBy[store]])]);
 }
+
+/** Servers of each store. With an engine on Redis, the router keeps its records in Redis too. */
+const neededBy: Readonly<Record<EngineKind, readonly Requirement[]>> = {
+  sqlite: [],
+  postgresql: ['postgresql'],
+  redis: ['redis'],
+};
 
 /** Returns the kills and requests of earlier runs of the same case, topology and code. */
-function doneBefore({ name, world }: Case, options: Options): { kills: number; requests: number } {
-  const { store, engines, routers, appendfsync } = options;
-  const topology = topologyOf({ store, engines, routers: routers ?? world?.routers ?? 1, appendfsync });
+function doneBefore(chosen: Case, options: Options): { kills: number; requests: number } {
   const product = productCode();
-  const runs = results.runsOf({ case: name, topology }).filter((run) => run.product === product);
+  const runs = results
+    .runsOf({ case: chosen.name, topology: topologyFor(chosen, options) })
+    .filter((run) => run.product === product);
   const sum = (of: 'kills' | 'requests') => runs.reduce((total, run) => total + run[of], 0);
   return { kills: sum('kills'), requests: sum('requests') };
-}
-
-/** One engine for all cases, except those that need a separate one. */
-class Engines {
-  readonly #options: Options;
-  #running: { engine: FaultEngine; needs: string } | undefined;
-
-  constructor(options: Options) {
-    this.#options = options;
-  }
-
-  async for({ engine: own = {} }: Case): Promise<FaultEngine> {
-    const { store, engines, templateDir, appendfsync } = this.#options;
-    const {
-      kind = store,
-      environment,
-      count = kind === store ? engines : 1,
-      ownServer = kind === 'postgresql',
-      ...others
-    } = own;
-    const needs =
-      environment === undefined ? JSON.stringify({ kind, count, ownServer, ...others }) : crypto.randomUUID();
-    if (this.#running !== undefined && this.#running.needs !== needs) await this.stop();
-    const start = () =>
-      startFaultEngine(kind, { ...others, count, templateDir, environment: environment?.(), ownServer, appendfsync });
-    this.#running ??= { engine: await start(), needs };
-    return this.#running.engine;
-  }
-
-  async stop(): Promise<void> {
-    const running = this.#running;
-    this.#running = undefined;
-    await running?.engine.stop();
-  }
 }
 
 function choose(names: readonly string[]): readonly Case[] {

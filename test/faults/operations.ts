@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';
 import type { History, Route } from './history.ts';
-import { type Person, type Persons, pick } from './persons.ts';
+import { newCccid, type Person, type Persons, pick } from './persons.ts';
 
 export interface OperationsOptions {
   readonly history: History;
@@ -94,8 +94,6 @@ export class Operations {
   #refused = 0;
   #isOver = false;
   readonly #inFlight = new Set<Promise<Outcome>>();
-  /** Every cccid that was sent: personal values, which must not occur in any log. */
-  readonly personalValues: string[] = [];
 
   constructor(options: OperationsOptions) {
     this.#options = options;
@@ -193,7 +191,6 @@ export class Operations {
   }
 
   #writeRequest(method: string, { mis, id }: Person, fields: { cccid: string }): Request {
-    this.personalValues.push(fields.cccid);
     const isRight = (answer: RouterAnswer) => answer.json<{ cccid: string }>().cccid === fields.cccid;
     const path = `/adaptor/${mis}/mock/colleges/${mis}/persons/${id}`;
     return { route: 'adaptor', method, path, body: JSON.stringify(fields), isRight };
@@ -303,8 +300,6 @@ export class Operations {
     };
   }
 }
-
-const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
 
 const syncRequest: Request = { route: 'lmsDW', path: '/lmsDW/001/dataSync/', target: '/001/dataSync/' };
 const healthRequest: Request = { route: 'health', path: '/health/live', budgetMs: 2_000 };

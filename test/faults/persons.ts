@@ -1,5 +1,6 @@
 // The persons that a run changes, and their final values at colleges and MDM.
 
+import { randomBytes } from 'node:crypto';
 import { call } from '../stack/client.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';
 import type { HistoryEvent } from './history.ts';
@@ -12,6 +13,11 @@ export interface Person {
 const of001 = (id: string): Person => ({ mis: '001', id });
 /** Returns a random item of a list, which must not be empty. */
 export const pick = <T>(random: SeededRandom, list: readonly T[]) => list[random.below(list.length)] as T;
+
+/** Returns a new cccid: a personal value, which must not occur in any log. */
+export const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
+/** Matches every value of {@link newCccid} in a text. */
+export const cccidPattern = /\bF[\dA-F]{12}\b/;
 
 /** Hands out persons, a different one to each PATCH in progress if possible. */
 export class Persons {

@@ -141,12 +141,17 @@ export function describeFindings(findings: Findings): string {
     `  ${patches.acknowledged} PATCHes answered 2xx: ${patches.lost} lost, ${patches.doubled} doubled; ` +
       `${unacknowledged.applied} writes applied whose clients were not told so`,
     `  judged: ${invariants.map((each) => `${each} ${findings.judged[each] || 'not judged'}`).join(', ')}`,
+    ...personLines(findings),
     `  while nothing was broken: ${undisturbed.succeeded} of ${undisturbed.requests} requests succeeded`,
     ...findings.examples.map(({ invariant, subject, what }) => `  ${invariant} ${subject}: ${what}`),
     ...lossLines(findings),
     ...findings.notes.map((note) => `  ${note}`),
   ];
   return findings.recoveries.length === 0 ? lines.join('\n') : [...lines, recoveryTable([[findings]])].join('\n');
+}
+
+function personLines({ persons }: Findings): string[] {
+  return persons === undefined ? [] : [`  I2: ${persons.compared} of ${persons.observed} persons compared at the end`];
 }
 
 function lossLines({ losses }: Findings): string[] {

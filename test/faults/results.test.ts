@@ -143,6 +143,13 @@ describe('the tables', () => {
     expect(reportOf([])).toBe('There are no results of this code yet.');
   });
 
+  it('say at the end of a run how many persons were compared; results of older runs do not contain it', () => {
+    expect(describeFindings(findings({ persons: { observed: 8, compared: 7 } }))).toContain(
+      'I2: 7 of 8 persons compared',
+    );
+    expect(describeFindings(findings())).not.toContain('persons compared');
+  });
+
   it('at the end of a run: what was lost and doubled, and the first violations', () => {
     const examples = [{ invariant: 'I1', subject: 'op-1', what: 'one PATCH was applied 2 times' }] as const;
     const text = describeFindings(findings({ violations: 1, examples }));

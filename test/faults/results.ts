@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { Circumstances } from '../../bench/report/machine.ts';
+import type { PersonCounts } from './check-history.ts';
 import type { Invariant, Violation } from './violation.ts';
 import type { EngineKind } from './engine.ts';
 import type { Availability, Recovery } from './figures.ts';
@@ -48,6 +49,8 @@ export interface Findings {
   readonly ends: Readonly<Record<string, number>>;
   /** Number of checks of each invariant. */
   readonly judged: Readonly<Record<Invariant, number>>;
+  /** Persons whose final values were compared for I2; absent in older results. */
+  readonly persons?: PersonCounts;
   readonly violations: number;
   /** The first violations. */
   readonly examples: readonly Violation[];

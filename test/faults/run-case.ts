@@ -3,6 +3,7 @@
 import type { Circumstances } from '../../bench/report/machine.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';
 import type { Case } from './cases/case.ts';
+import type { Verdict } from './check-history.ts';
 import { complaintsOf, recoveryLimitMs } from './complaints.ts';
 import type { FaultEngine } from './engine.ts';
 import {
@@ -18,9 +19,9 @@ import {
 import type { Levels } from './levels.ts';
 import { lightLoad, shareOf } from './load.ts';
 import { scaleResponseTimeouts } from './response-timeouts.ts';
-import { productCode } from './product-code.ts';
-import { type Findings, hasHeld, topologyOf } from './results.ts';
+import { type Findings, hasHeld, type Topology } from './results.ts';
 import { startWorld } from './start-world.ts';
+import { stopAll } from './stop-all.ts';
 import { lossesOf, lostAlthoughSynced } from './store-losses.ts';
 import type { World } from './world.ts';
 
@@ -38,7 +39,11 @@ export interface RunOptions {
   readonly load: number;
   readonly routers?: number | undefined;
   readonly random: SeededRandom;
+  /** The topology that the case runs in, for the findings: the engine may not start. */
+  readonly topology: Topology;
   readonly circumstances: Circumstances;
+  /** Identifies the product's code (see product-code.ts). */
+  readonly product: string;
   /** Receives the history and the logs of a run in which something was wrong. */
   readonly keepFailure: (findings: Findings, texts: Readonly<Record<string, string>>) => void;
   readonly say: (line: string) => void;
@@ -64,7 +69,6 @@ const repeatForMs = 160_000;
 /** The state of a run, which is kept when the run is aborted. */
 interface Run {
   readonly chosen: Case;
-  readonly engine: FaultEngine;
   readonly options: RunOptions;
   readonly startedAt: number;
   world?: World;
@@ -74,12 +78,19 @@ interface Run {
   brokeOff?: string;
 }
 
-/** Runs a case. Never rejects: errors are part of the findings. */
-export async function runCase(chosen: Case, engine: FaultEngine, options: RunOptions): Promise<Findings> {
-  const run: Run = { chosen, engine, options, startedAt: performance.now(), tried: 0 };
+/**
+ * Runs a case on the engine that `startEngine` returns. Errors of the engine, the case and the clean-up are part of the
+ * findings (`brokeOff`).
+ */
+export async function runCase(
+  chosen: Case,
+  startEngine: () => Promise<FaultEngine>,
+  options: RunOptions,
+): Promise<Findings> {
+  const run: Run = { chosen, options, startedAt: performance.now(), tried: 0 };
   const stops: (() => unknown)[] = [];
   try {
-    await perform(run, (stop) => stops.push(stop));
+    await perform(run, await startEngine(), (stop) => stops.push(stop));
   } catch (error) {
     run.brokeOff = (error as Error).message;
     await run.world?.operations.end();
@@ -92,12 +103,13 @@ export async function runCase(chosen: Case, engine: FaultEngine, options: RunOpt
     const history = world.events().map((event) => JSON.stringify(event));
     options.keepFailure(findings, { 'history.jsonl': history.join('\n'), log: logs.join('\n') });
   }
-  for (const stop of stops.reverse()) await stop();
-  return findings;
+  const failed = (await stopAll(stops)).map((message) => `cleaning up: ${message}`);
+  const reasons = [findings.brokeOff, ...failed].filter((reason) => reason !== undefined);
+  return reasons.length === 0 ? findings : { ...findings, brokeOff: reasons.join('; ') };
 }
 
-async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise<void> {
-  const { chosen, engine, options } = run;
+async function perform(run: Run, engine: FaultEngine, onStop: (stop: () => unknown) => void): Promise<void> {
+  const { chosen, options } = run;
   onStop(await scaleResponseTimeouts(engine.url, chosen.timeoutScale ?? usualTimeoutScale));
   const { router, workers, tearDown } = (await chosen.setUp?.(engine)) ?? {};
   if (tearDown !== undefined) onStop(tearDown);
@@ -105,6 +117,7 @@ async function perform(run: Run, onStop: (stop: () => unknown) => void): Promise
     ...chosen.world,
     routers: options.routers ?? chosen.world?.routers ?? 1,
     random: options.random,
+    slack: options.slack,
     router: { ...chosen.world?.router, ...router },
     workers: { ...chosen.world?.workers, ...workers },
   });
@@ -143,10 +156,10 @@ async function repeat(run: Run, world: World): Promise<void> {
 }
 
 function findingsOf(run: Run): Findings {
-  const { chosen, engine, options, world, tried, before, after, startedAt, brokeOff } = run;
-  const { slack, load, circumstances, random } = options;
+  const { chosen, options, world, tried, before, after, startedAt, brokeOff } = run;
+  const { slack, load, topology, circumstances, product, random } = options;
   const events = world?.events() ?? [];
-  const verdict = world?.verdict(slack) ?? { violations: [], explained: [], judged: noneJudged };
+  const verdict = world?.verdict() ?? nothingJudged;
   const recoveries = recoveriesOf(events);
   const undisturbed = availabilityOf(events, recoveryLimitMs * slack);
   const ends = countEnds(events);
@@ -157,13 +170,10 @@ function findingsOf(run: Run): Findings {
   const complaints = [...(world?.complaints ?? []), ...found, ...lostAlthoughSynced(events)];
   return {
     case: chosen.name,
-    topology: topologyOf({
-      ...{ store: engine.kind, engines: engine.nodes.length, routers: world?.routers.length ?? 0 },
-      appendfsync: engine.appendfsync,
-    }),
     ...{
+      topology,
       circumstances,
-      product: productCode(),
+      product,
       seed: random.seed,
       slack,
       load,
@@ -171,11 +181,11 @@ function findingsOf(run: Run): Findings {
       kills: world?.kills ?? 0,
     },
     requests: Object.values(ends).reduce((sum, count) => sum + count, 0) - (ends['closed ECONNREFUSED'] ?? 0),
-    ...{ ends, judged: verdict.judged, violations: verdict.violations.length },
+    ...{ ends, judged: verdict.judged, persons: verdict.persons, violations: verdict.violations.length },
     examples: verdict.violations.slice(0, mostExamples),
     losses: lossesOf(events, verdict.explained),
     complaints: summarise(complaints).slice(0, mostExamples),
-    notes: summarise([...(world?.notes ?? []), ...noteOn(repetition)]),
+    notes: summarise([...(world?.notes ?? []), ...noteOn(repetition), ...noteOnPersons(chosen, verdict)]),
     ...{ brokeOff, recoveries, undisturbed },
     patches: countPatches(events, verdict.violations),
     unacknowledged: countUnacknowledged(events),
@@ -195,7 +205,18 @@ function noteOn({ ms, undisturbedMs }: Repetition): string[] {
       ];
 }
 
-const noneJudged = { I1: 0, I2: 0, I3: 0, I4: 0, I5: 0, I6: 0, I7: 0 };
+/** Returns a note when I2 was judged without the final value of any person. */
+function noteOnPersons({ notJudged }: Case, { persons }: Verdict): string[] {
+  return persons.compared > 0 || notJudged?.I2 !== undefined
+    ? []
+    : [`I2 was judged without a final comparison of persons: none of ${persons.observed} could be compared`];
+}
+
+const nothingJudged: Verdict = {
+  ...{ violations: [], explained: [] },
+  judged: { I1: 0, I2: 0, I3: 0, I4: 0, I5: 0, I6: 0, I7: 0 },
+  persons: { observed: 0, compared: 0 },
+};
 
 /** Merges equal complaints, with their number. */
 function summarise(complaints: readonly string[]): string[] {

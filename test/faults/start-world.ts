@@ -25,9 +25,10 @@ import {
 import { startEngineProxy } from './engine-proxy.ts';
 import { History } from './history.ts';
 import { moviePath, Operations, termsPath } from './operations.ts';
-import { Persons } from './persons.ts';
+import { cccidPattern, Persons } from './persons.ts';
 import { type Production, startProduction } from './production.ts';
 import type { GivenEngine } from './engine.ts';
+import { stopAll } from './stop-all.ts';
 import { type Restarted, watchRedis } from './watched-redis.ts';
 import { createWorld, type World, type WorldParts } from './world.ts';
 
@@ -46,6 +47,8 @@ export interface WorldOptions {
   readonly production?: boolean;
   /** False: sends no PATCH, so that the run does not wait for MDM. Default true. */
   readonly patches?: boolean;
+  /** Multiplies time limits. Default 1. */
+  readonly slack?: number;
   /** Random choices; default: from a new seed. */
   readonly random?: SeededRandom;
 }
@@ -57,7 +60,8 @@ const startMs = 120_000;
 export async function startWorld(engine: GivenEngine, options: WorldOptions = {}): Promise<World> {
   const stops: (() => unknown)[] = [];
   const close = async () => {
-    for (const stop of stops.splice(0).reverse()) await stop();
+    const failed = await stopAll(stops.splice(0));
+    if (failed.length > 0) throw new Error(failed.join('; '));
   };
   try {
     const world = createWorld({ ...(await startParts(engine, options, (stop) => stops.push(stop))), close });
@@ -65,7 +69,7 @@ export async function startWorld(engine: GivenEngine, options: WorldOptions = {}
     await warmUp(world.operations);
     return world;
   } catch (error) {
-    await close();
+    await stopAll(stops.splice(0));
     throw error;
   }
 }
@@ -80,7 +84,7 @@ async function startParts(
   const dir = mkdtempSync(join(tmpdir(), 'service-router-faults-'));
   onStop(() => rmSync(dir, { recursive: true, force: true }));
   const history = new History(join(dir, 'history.jsonl'));
-  const { budgetMs = 6_000, patches, random = seededRandom() } = options;
+  const { budgetMs = 6_000, patches, slack = 1, random = seededRandom() } = options;
   const ports = { router: await findFreePort(), backEnds: await findFreePort() };
   const badBackEnd = await startBadBackEnd(history.file);
   onStop(() => badBackEnd.stop());
@@ -128,19 +132,13 @@ async function startParts(
     operationsUrls: programs.routers.map((router) => String(router.program().ready['operationsUrl'])),
     references: await readReferences(stack.backEndsUrl),
   };
-  const clients: Operations[] = [];
-  const operationsAt = (...urls: string[]) => {
-    const created = new Operations({ ...common, ...(urls.length === 0 ? {} : { urls }) });
-    clients.push(created);
-    return created;
-  };
-  const values = () => clients.flatMap(({ personalValues }) => personalValues.slice(-500));
+  const operationsAt = (...urls: string[]) => new Operations({ ...common, ...(urls.length === 0 ? {} : { urls }) });
   const fixed = production === undefined ? knownSecrets : Object.values(production.secrets);
   return {
-    ...{ stack, engine, history, random, persons, proxies, badBackEnd, redis, endedTexts, operationsAt },
+    ...{ stack, engine, history, random, slack, persons, proxies, badBackEnd, redis, endedTexts, operationsAt },
     ...{ operations: operationsAt(), background: operationsAt() },
     ...programs,
-    secrets: () => [token.value(), ...fixed, ...values()],
+    secrets: () => [...token.all(), ...fixed, cccidPattern],
     components: [
       ...engineComponents(engine),
       ...(await redisComponents({ engine, redis, history, onStop })),

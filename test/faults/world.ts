@@ -8,7 +8,7 @@ import type { RedisServer } from '../stack/redis-server.ts';
 import type { SeededRandom } from '../stack/seeded-random.ts';
 import type { Stack } from '../stack/stack.ts';
 import type { BadBackEnd } from './bad-back-end.ts';
-import { checkHistory, isOutstanding, isUntold, type Verdict, type WrittenText } from './check-history.ts';
+import { checkHistory, isOutstanding, isUntold, type Secret, type Verdict, type WrittenText } from './check-history.ts';
 import type { Component, ComponentKind, ProgramComponent } from './component.ts';
 import type { GivenEngine } from './engine.ts';
 import type { EngineProxy } from './engine-proxy.ts';
@@ -26,6 +26,8 @@ export interface WorldParts {
   readonly engine: GivenEngine;
   readonly history: History;
   readonly random: SeededRandom;
+  /** Multiplies time limits; 1 on a machine that does nothing else. */
+  readonly slack: number;
   /** Sends the requests of a case. */
   readonly operations: Operations;
   /** Sends the load during a case, with other request ids. */
@@ -53,7 +55,7 @@ export interface WorldParts {
   readonly workers: readonly ProgramComponent[];
   /** Output of processes that have ended. */
   readonly endedTexts: readonly WrittenText[];
-  readonly secrets: () => readonly string[];
+  readonly secrets: () => readonly Secret[];
   readonly close: () => Promise<void>;
 }
 
@@ -107,6 +109,14 @@ class WorldActions {
   /** Records a complaint unless `fact` holds. */
   expect(fact: boolean, complaint: string): void {
     if (!fact) this.complaints.push(complaint);
+  }
+
+  /**
+   * Records a complaint when something took longer than a limit, multiplied by the slack. Times are in milliseconds.
+   * @param what start of the complaint, before the duration, such as `draining took`
+   */
+  expectWithin(limitMs: number, ms: number, what: string): void {
+    this.expect(ms <= limitMs * this.#parts.slack, `${what} ${Math.round(ms)} ms`);
   }
 
   /** Records that something breaks now; default: nothing is spared or known to break. */
@@ -284,8 +294,9 @@ class WorldActions {
     return [...endedTexts, ...running];
   }
 
-  verdict(slack = 1): Verdict {
-    return checkHistory({ events: this.events(), texts: this.texts(), secrets: this.#parts.secrets(), slack });
+  verdict(): Verdict {
+    const { secrets, slack } = this.#parts;
+    return checkHistory({ events: this.events(), texts: this.texts(), secrets: secrets(), slack });
   }
 
   async stop(): Promise<void> {

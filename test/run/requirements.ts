@@ -73,6 +73,13 @@ const requirements = {
   'dev-full': () => (existsSync('/dev/full') ? undefined : 'needs /dev/full'),
   autogroup: () => (existsSync('/proc/self/autogroup') ? undefined : 'needs /proc/self/autogroup'),
   compiler: install('cc', 'a C compiler (apt-get install gcc)'),
+  mount: () =>
+    spawnSync('sh', [
+      '-c',
+      'dir=$(mktemp -d) && trap \'rmdir "$dir"\' EXIT && mount -t tmpfs tmpfs "$dir" && umount "$dir"',
+    ]).status === 0
+      ? undefined
+      : 'needs permission to mount a file system (root)',
   'open-files': () =>
     spawnSync('sh', ['-c', 'test "$(ulimit -Hn)" = unlimited || test "$(ulimit -Hn)" -ge 10000']).status === 0
       ? undefined

@@ -45,7 +45,7 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
   await backEnd.setMood('good');
   world.repaired(what);
   await pollUntil('the data warehouse to serve again', async () => (await sync()).status === 200, {
-    timeoutMs: 20_000,
+    timeoutMs: 20_000 * world.slack,
     everyMs: 200,
   });
   await pollUntil('the bad back end to have no open requests', () => backEnd.open === 0);

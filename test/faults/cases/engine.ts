@@ -1,12 +1,11 @@
 // Cases of an engine that is killed, frozen or slow, responds with nonsense, is locked out of its database, or runs out
 // of disk space.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import postgres from 'postgres';
 import type { RedisServer } from '../../stack/redis-server.ts';
 import type { GivenEngine } from '../engine.ts';
 import { engineMoods } from '../engine-proxy.ts';
@@ -97,13 +96,15 @@ async function lockSqlite(file: string): Promise<() => Promise<void>> {
 /** Blocks other readers and writers of executions and tasks. */
 async function lockPostgresql(url: string): Promise<() => Promise<void>> {
   const { hostname, port, pathname } = new URL(url.replace('jdbc:', ''));
-  const psql = spawn('psql', ['-h', hostname, '-p', port, '-U', 'postgres', '--quiet', pathname.slice(1)]);
-  psql.stdin.write('BEGIN; LOCK TABLE workflow, task IN ACCESS EXCLUSIVE MODE; \\echo locked\n');
-  await once(psql.stdout, 'data');
+  const database = pathname.slice(1);
+  const sql = postgres({ host: hostname, port: Number(port), username: 'postgres', database, max: 1 });
+  const session = await sql.reserve();
+  await session`BEGIN`;
+  await session`LOCK TABLE workflow, task IN ACCESS EXCLUSIVE MODE`;
   return async () => {
-    const closed = once(psql, 'close');
-    psql.stdin.end('ROLLBACK;\n');
-    await closed;
+    await session`ROLLBACK`;
+    session.release();
+    await sql.end();
   };
 }
 
@@ -148,8 +149,8 @@ function fillDisk(folder: string): string {
 const diskFull: Case = {
   name: 'engine-disk-full',
   tries: 3,
-  // On a separate server, the write-ahead log would be full as well.
-  engine: { diskMiB: 96, ownServer: false },
+  engine: { diskMiB: 96 },
+  needs: ['mount'],
   world: { budgetMs: 8_000 },
   async tryOnce(world) {
     await engineOutage(world, diskFull.name, async () => {
