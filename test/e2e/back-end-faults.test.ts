@@ -200,7 +200,7 @@ describe('the response deadline', () => {
     try {
       const startedAt = performance.now();
       const answer = await demo('/movies/x');
-      expect(performance.now() - startedAt).toBeLessThan(16_000);
+      expect(performance.now() - startedAt, 'before the default deadline').toBeLessThan(24_000);
       expectProblem(answer, 504, 'wait-budget-spent');
       expect(answer.json()).toMatchObject({ mayStillComplete: false });
       await untilStatus(answer, 'TERMINATED');
@@ -223,7 +223,8 @@ describe('the response deadline', () => {
     const ops = await callerFor(stack.url, 'ops');
     const leave = new AbortController();
     const marker = `gone-${randomUUID().slice(0, 8)}`;
-    const waiting = fault('slow/900', { signal: leave.signal, headers: { 'x-request-id': marker } }).catch(
+    // Almost as long as the timeout for back ends, so that the execution does not end before the client disconnects.
+    const waiting = fault('slow/2500', { signal: leave.signal, headers: { 'x-request-id': marker } }).catch(
       () => undefined,
     );
     const find = async () => {

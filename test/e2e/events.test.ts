@@ -62,8 +62,8 @@ async function route(httpMethod: string, status: number | undefined, version = 2
 }
 
 /** Waits for the execution of mdmWF that a PATCH has started, and returns it. */
-const mdmOf = (executionId: string, timeoutMs = 10_000) =>
-  pollUntil(`mdmWF of ${executionId}`, async () => (await correlated('mdmWF', executionId))[0], { timeoutMs });
+const mdmOf = (executionId: string) =>
+  pollUntil(`mdmWF of ${executionId}`, async () => (await correlated('mdmWF', executionId))[0]);
 
 /** Completes an execution of mdmWF with these interested systems. */
 async function answerMdm({ workflowId }: EngineExecution, interestedSystems: unknown): Promise<Task> {
@@ -76,7 +76,7 @@ beforeAll(async () => {
   // Workers of an earlier file would take the tasks.
   await stopIdleWorkers();
   // The engine may take a minute to listen to a new handler's queue.
-  await answerMdm(await mdmOf(await route('PATCH', 200), 90_000), []);
+  await answerMdm(await mdmOf(await route('PATCH', 200)), []);
 });
 
 describe('the event of a PATCH', () => {

@@ -185,7 +185,7 @@ describe('the same key and the same request', () => {
   });
 
   it('the client disconnects and tries again: one execution is started', async () => {
-    const path = `/adaptor/001/mock/faults/slow/700?x=/${randomUUID()}`;
+    const path = `/adaptor/001/mock/faults/slow/5000?x=/${randomUUID()}`;
     const options = keyed(randomUUID());
     const leave = new AbortController();
     const gone = demo(path, { ...options, signal: leave.signal }).catch(() => 'gone');
@@ -196,7 +196,7 @@ describe('the same key and the same request', () => {
       const answer = await demo(path, options);
       return answer.status !== 409 && answer;
     });
-    expect(again).toMatchObject({ status: 200, text: '{"slept":700}' });
+    expect(again).toMatchObject({ status: 200, text: '{"slept":5000}' });
     expect(received(path)).toHaveLength(1);
   });
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
   [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);
   // The engine may take a minute to subscribe to the queue of a new handler, so wait for that once.
   const first = await patchPerson('0320991', newCccid());
-  await untilExecution('mdmWF', executionOf(first), 'COMPLETED', 90_000);
+  await untilExecution('mdmWF', executionOf(first), 'COMPLETED');
 });
 afterAll(() => stack?.stop());
 
@@ -44,11 +44,9 @@ async function executionsFor(name: string, source: string): Promise<EngineExecut
   return answer.status === 200 ? answer.json<EngineExecution[]>() : [];
 }
 
-function untilExecution(name: string, source: string, status: string, timeoutMs = 20_000): Promise<EngineExecution> {
-  return pollUntil(
-    `${name} ${status} for ${source}`,
-    async () => (await executionsFor(name, source)).find((execution) => execution.status === status),
-    { timeoutMs },
+function untilExecution(name: string, source: string, status: string): Promise<EngineExecution> {
+  return pollUntil(`${name} ${status} for ${source}`, async () =>
+    (await executionsFor(name, source)).find((execution) => execution.status === status),
   );
 }
 
@@ -192,7 +190,7 @@ describe('MDM unavailable', () => {
     await setAvailable(false);
     try {
       const source = executionOf(await patchPerson(here, newCccid()));
-      const failed = await untilExecution('mdmWF', source, 'FAILED', 30_000);
+      const failed = await untilExecution('mdmWF', source, 'FAILED');
       expect(failed.reasonForIncompletion).toMatch(/MDM/i);
     } finally {
       await setAvailable(true);

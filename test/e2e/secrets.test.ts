@@ -72,7 +72,7 @@ describe.each([
       CONDUCTOR_URL: proxy.url,
       SENTRY_DSN: sentry.dsn,
       LOG_LEVEL: 'trace',
-      WORKERS_BACKENDTIMEOUTMS: '1000',
+      WORKERS_BACKENDTIMEOUTMS: '6000',
       WORKERS_POLLTIMEOUTMS: '1000',
       ...(payloadKey === undefined ? {} : { PAYLOAD_KEY: payloadKey }),
     });
@@ -134,7 +134,7 @@ describe.each([
       // MDM cannot tell which person this PATCH concerns.
       ask('a PATCH of nobody', `${faults}/status/200`, { method: 'PATCH', body: `"${personal('nobody')}"` }),
     ]);
-    await shareWith(personal('shared'), 90_000);
+    await shareWith(personal('shared'));
     const setAvailable = (available: boolean) =>
       call(`${stack.backEndsUrl}/mdm/availability`, {
         method: 'PUT',
@@ -148,7 +148,7 @@ describe.each([
       stack.written().get('workers.log')?.includes('MDM responded with status 503'),
     );
     await setAvailable(true);
-    await untilShared(source, 20_000);
+    await untilShared(source);
   }
 
   const patchHere = (cccid: string) =>
@@ -158,20 +158,18 @@ describe.each([
     });
 
   /** Sends a PATCH and waits until the event and two more executions have delivered it to the other college. */
-  async function shareWith(cccid: string, timeoutMs: number): Promise<void> {
+  async function shareWith(cccid: string): Promise<void> {
     const { answer } = await patchHere(cccid);
     expect(answer.status).toBe(200);
-    await untilShared(String(answer.headers['x-execution-id']), timeoutMs);
+    await untilShared(String(answer.headers['x-execution-id']));
     const person = await call(`${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/${there}`);
     expect(person.text).toContain(cccid);
   }
 
-  async function untilShared(source: string, timeoutMs: number): Promise<void> {
+  async function untilShared(source: string): Promise<void> {
     for (const name of ['mdmWF', 'mdm-shareWF']) {
-      const { workflowId } = await pollUntil(
-        `${name} of ${source}`,
-        async () => (await startedBy(name, source)).find(({ status }) => status === 'COMPLETED'),
-        { timeoutMs },
+      const { workflowId } = await pollUntil(`${name} of ${source}`, async () =>
+        (await startedBy(name, source)).find(({ status }) => status === 'COMPLETED'),
       );
       executions.push(workflowId);
     }
@@ -186,7 +184,7 @@ describe.each([
 
   /** Cuts the connection to the engine while one request is in progress, then sends another. */
   async function provokeOutage(): Promise<void> {
-    const running = ask('a request that loses its engine', `/adaptor/001/mock/faults/slow/600?n=${personal('lost')}`);
+    const running = ask('a request that loses its engine', `/adaptor/001/mock/faults/slow/5000?n=${personal('lost')}`);
     await pollUntil('the request to reach the back end', async () => {
       const faults = await call(`${stack.backEndsUrl}/adaptors/001/mock/faults`);
       return faults.json<{ open: number }>().open > 0;

@@ -1,7 +1,8 @@
 // A TCP proxy between two programs that can be cut, frozen and repaired, so that real sockets break.
 
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 
 interface Connection {
   readonly client: Socket;
@@ -47,9 +48,10 @@ export async function startBreakableProxy(target: string) {
     }
     applyTo(connection);
   });
-  server.listen(0, '127.0.0.1');
+  // Reserved, so that nothing else takes the port while the proxy is cut.
+  const ownPort = await findFreePort();
+  server.listen(ownPort, '127.0.0.1');
   await once(server, 'listening');
-  const { port: ownPort } = server.address() as AddressInfo;
   const close = async () => {
     if (!server.listening) return;
     server.close();

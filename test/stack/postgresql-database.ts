@@ -15,21 +15,13 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-/**
- * Creates a database. @param folder folder for the database on the server's machine, owned by the server's user;
- *   default: that of the other databases
- * @throws Error with psql's output when there is no server or no psql
- */
-export async function createDatabase(folder?: string): Promise<Database> {
+/** Creates a database. @throws Error with psql's output when there is no server or no psql */
+export async function createDatabase(): Promise<Database> {
   const name = `service_router_${randomBytes(4).toString('hex')}`;
-  if (folder !== undefined) await query(`CREATE TABLESPACE ${name} LOCATION '${folder}'`);
-  await query(`CREATE DATABASE ${name}${folder === undefined ? '' : ` TABLESPACE ${name}`}`);
+  await query(`CREATE DATABASE ${name}`);
   return {
     server: { url: `jdbc:postgresql://${PGHOST}:${PGPORT}/${name}`, username: PGUSER, password: PGPASSWORD },
-    async drop() {
-      await query(`DROP DATABASE ${name} WITH (FORCE)`);
-      if (folder !== undefined) await query(`DROP TABLESPACE ${name}`);
-    },
+    drop: () => query(`DROP DATABASE ${name} WITH (FORCE)`),
   };
 }
 

@@ -24,8 +24,8 @@ const entries = {
 /** The folder and ports of a stack, and what happens to its processes when it stops. */
 interface Site {
   readonly stateDir: string;
-  /** Ports of the router; 0 is any free one. */
-  readonly ports: Readonly<Record<'ROUTER_PORT' | 'OPS_PORT', string>>;
+  /** Ports of the programs that tests may restart, so that no other program takes one in the meantime. */
+  readonly ports: Readonly<Record<'ROUTER_PORT' | 'OPS_PORT' | 'IDP_PORT', string>>;
   end(parts: Record<keyof typeof entries, Part[]>): Promise<void>;
 }
 
@@ -39,14 +39,20 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await Promise.all([...identityProvider, ...backEnds].map(stopPart));
     rmSync(stateDir, { recursive: true, force: true });
   };
-  return assemble(options, { stateDir, ports: { ROUTER_PORT: '0', OPS_PORT: '0' }, end });
+  return assemble(options, { stateDir, ports: await findPorts(), end });
+}
+
+async function findPorts(): Promise<Site['ports']> {
+  const [router, operations, identityProvider] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  return { ROUTER_PORT: String(router), OPS_PORT: String(operations), IDP_PORT: String(identityProvider) };
 }
 
 let sharedSite: Site | undefined;
 
 /**
- * Starts a stack whose processes keep running when it stops, for the next stack of this vitest worker. Every router has
- * the same ports, so workers can keep running while routers change; processes whose variables differ are restarted.
+ * Starts a stack whose processes keep running when it stops, for the next stack of this vitest worker. Every router and
+ * every identity provider has the same ports, so workers can keep running while routers change; processes whose
+ * variables differ are restarted.
  */
 export async function shareStack(options: StackOptions): Promise<Stack> {
   sharedSite ??= await prepareSharedSite();
@@ -58,7 +64,7 @@ async function prepareSharedSite(): Promise<Site> {
   process.once('exit', () => rmSync(stateDir, { recursive: true, force: true }));
   return {
     stateDir,
-    ports: { ROUTER_PORT: String(await findFreePort()), OPS_PORT: String(await findFreePort()) },
+    ports: await findPorts(),
     end: async (parts) => leaveIdle(Object.values(parts).flat()),
   };
 }
@@ -70,8 +76,8 @@ export function stopIdleWorkers(): Promise<void> {
 
 async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
   const environments = environmentsOf(options, stateDir);
-  const [identityProvider, backEnds] = await Promise.all([
-    provide(entries.identityProvider, environments.identityProvider),
+  const [[identityProvider], backEnds] = await Promise.all([
+    provideOnly(entries.identityProvider, [withPorts(environments.identityProvider, ports)]) as Promise<[Part]>,
     provide(entries.backEnds, environments.backEnds),
   ]);
   const issuer = String(identityProvider.program.ready['url']);
@@ -134,15 +140,11 @@ function withPorts(env: Record<string, string>, ports: Site['ports']): Record<st
 /** Waits until `/health/ready` is 200. */
 export async function untilReady({ operationsUrl }: Pick<Stack, 'operationsUrl'>): Promise<void> {
   let last = '';
-  await pollUntil(
-    'the router to be ready',
-    async () => {
-      const response = await fetch(`${operationsUrl}/health/ready`);
-      last = await response.text();
-      return response.status === 200;
-    },
-    { timeoutMs: 20_000 },
-  ).catch((error: Error) => {
+  await pollUntil('the router to be ready', async () => {
+    const response = await fetch(`${operationsUrl}/health/ready`);
+    last = await response.text();
+    return response.status === 200;
+  }).catch((error: Error) => {
     throw new Error(`${error.message}: ${last}`);
   });
 }

@@ -117,7 +117,7 @@ describe('stop', () => {
     await calledBackEnd();
     const startedAt = performance.now();
     await running.stop();
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
     expect(lines.filter(({ msg }) => /in-flight tasks/.test(String(msg)))).toMatchObject([{ tasks: 1 }]);
   });
 
@@ -171,7 +171,7 @@ describe('the process', () => {
     expect(router.results).toHaveLength(0);
     program = await startProgram('workers/main.ts', env);
     router.addTask('college-adaptor_intake', input, more);
-    await router.result('task-1', 10_000);
+    await router.result('task-1');
     const keys = backEnd.requests.map((request) => /idempotency-key: (.*)\r\n/i.exec(request)?.[1]);
     expect(keys).toEqual(['execution-1', 'execution-1']);
   });

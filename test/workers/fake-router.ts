@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { type LoopbackServer, listenOnLoopback } from '../../dev/loopback-server.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
 import { encode } from '../plugins/oauth2/forge.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 
@@ -62,8 +63,8 @@ export class FakeRouter {
   /** Starts listening; after an outage, it listens on the same port again. */
   async start(): Promise<this> {
     const server = createServer((request, response) => void this.#handle(request, response));
+    this.#port ||= await findFreePort();
     this.#server = await listenOnLoopback(server, { port: this.#port });
-    this.#port = Number(new URL(this.#server.url).port);
     return this;
   }
 
@@ -94,9 +95,9 @@ export class FakeRouter {
   }
 
   /** Resolves with the result of a task when it is reported. */
-  async result(taskId: string, timeoutMs = 5_000): Promise<TaskResult> {
+  async result(taskId: string): Promise<TaskResult> {
     const find = () => this.results.find((result) => result.taskId === taskId);
-    return pollUntil(`the result of task ${taskId}`, find, { timeoutMs, everyMs: 5 });
+    return pollUntil(`the result of task ${taskId}`, find, { everyMs: 5 });
   }
 
   /** Revokes every issued token. */

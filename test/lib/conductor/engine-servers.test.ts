@@ -3,10 +3,10 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '#lib/conductor/engine.ts';
 import type { EngineError } from '#lib/conductor/engine-error.ts';
+import { findFreePort } from '../../../dev/setup/ports.mjs';
 import { pollUntil } from '../../stack/poll-until.ts';
 
 interface FakeServer {
@@ -31,9 +31,7 @@ async function startServer(): Promise<FakeServer> {
     fake.calls.push(`${request.method} ${request.url}`);
     fake.answer(request, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await findFreePort();
   const fake: FakeServer = {
     url: `http://127.0.0.1:${port}`,
     calls: [],
@@ -50,11 +48,13 @@ async function startServer(): Promise<FakeServer> {
       await once(server, 'listening');
     },
   };
+  await fake.start();
   cleanUps.push(fake.stop);
   return fake;
 }
 
-async function pair(timeoutMs = 400) {
+/** Starts two servers, with a long timeout: a server that a busy machine delays must not look unavailable. */
+async function pair(timeoutMs = 60_000) {
   const servers = [await startServer(), await startServer()] as const;
   const changes: string[] = [];
   const engine = new Engine({
@@ -76,8 +76,7 @@ const kindOf = (call: Promise<unknown>) =>
 
 describe('two servers of one engine', () => {
   it('both available → round-robin', async () => {
-    // A long timeout, so that a machine that is busy for half a second does not look like an unavailable server.
-    const { servers, engine } = await pair(10_000);
+    const { servers, engine } = await pair();
     for (let n = 0; n < 6; n++) await post(engine);
     expect(servers.map(({ calls }) => calls.length)).toEqual([3, 3]);
   });
@@ -114,7 +113,7 @@ describe('two servers of one engine', () => {
   });
 
   it('one does not respond in time → unknown outcome, and it is left out until its health check succeeds', async () => {
-    const { servers, engine } = await pair();
+    const { servers, engine } = await pair(3_000);
     servers[0].answer = () => undefined;
     servers[0].isHealthy = false;
     expect(await kindOf(post(engine))).toBe('interrupted');
@@ -123,9 +122,9 @@ describe('two servers of one engine', () => {
   });
 
   it('one does not respond within a shorter deadline of the call → it is not excluded', async () => {
-    const { servers, engine } = await pair(10_000);
+    const { servers, engine } = await pair();
     servers[0].answer = () => undefined;
-    expect(await kindOf(engine.startWorkflow({ name: 'moviesWF', version: 1, input: {} }, 40))).toBe('interrupted');
+    expect(await kindOf(engine.startWorkflow({ name: 'moviesWF', version: 1, input: {} }, 2_000))).toBe('interrupted');
     expect(engine.leftOut).toEqual([]);
   });
 
@@ -164,7 +163,7 @@ describe('two servers of one engine', () => {
 
 it('one server: it is never left out', async () => {
   const server = await startServer();
-  const engine = new Engine({ url: server.url, timeoutMs: 400, connections: 2 });
+  const engine = new Engine({ url: server.url, timeoutMs: 60_000, connections: 2 });
   cleanUps.push(() => engine.close());
   await server.stop();
   expect(await kindOf(post(engine))).toBe('unreachable');

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-async function engineThat(answer: RequestListener, { connections = 4, timeoutMs = 300 } = {}): Promise<Engine> {
+async function engineThat(answer: RequestListener, { connections = 4, timeoutMs = 60_000 } = {}): Promise<Engine> {
   const server: Server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -74,27 +74,28 @@ describe('an engine that does not respond', () => {
     const startedAt = performance.now();
     const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
     // Connections become free only when the first two calls end, which is after the deadlines of the other calls.
-    const deadlines = [1_000, 1_000, 200, 200, 200, 200];
+    const deadlines = [3_000, 3_000, 200, 200, 200, 200];
     const kinds = await Promise.all(deadlines.map((ms) => failureOf(engine.startWorkflow(request, ms))));
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
     expect(kinds).toEqual([...Array(2).fill('interrupted'), ...Array(4).fill('unreachable')]);
     expect(arrived).toBe(2);
   });
 
   it('a start with a deadline earlier than the timeout of other calls ends at its deadline', async () => {
-    const engine = await engineThat(() => undefined, { timeoutMs: 60_000 });
+    const engine = await engineThat(() => undefined);
     const startedAt = performance.now();
     const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
-    expect(await failureOf(engine.startWorkflow(request, 200))).toBe('interrupted');
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(await failureOf(engine.startWorkflow(request, 2_000))).toBe('interrupted');
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
   it('a body that arrives in small pieces without end does not keep a call open', async () => {
-    const engine = await engineThat((_request, response) => {
+    const drip: RequestListener = (_request, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write(' '), 50);
       response.on('close', () => clearInterval(timer));
-    });
+    };
+    const engine = await engineThat(drip, { timeoutMs: 2_000 });
     expect(await failureOf(start(engine))).toBe('interrupted');
   });
 });

@@ -136,9 +136,8 @@ describe('an endpoint in trouble', () => {
     const endpoint = await startIngestEndpoint('never');
     const tracker = await createErrorTracker({ ...options, dsn: endpoint.dsn });
     tracker.report(new Error('x'));
-    const start = performance.now();
+    // Without its timeout, close would not end within the limit of this test.
     await tracker.close(100);
-    expect(performance.now() - start).toBeLessThan(10_000);
     await endpoint.close();
   });
 

@@ -3,18 +3,19 @@
 import { spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { requires } from '../../../run/requirements.ts';
+import { pollUntil } from '../../../stack/poll-until.ts';
 
 const log = fileURLToPath(new URL('../../../../lib/telemetry/logging/log.ts', import.meta.url));
 
-/** Starts a program that runs `body` with `log`; it is killed after 10 s. */
+/** Starts a program that runs `body` with `log`; it is killed after two minutes. */
 function start(body: string, stdio: StdioOptions) {
   const program = `import { createLog } from '${log}'; const log = createLog('test'); ${body}`;
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '--eval', program];
-  return spawn(process.execPath, args, { stdio, timeout: 10_000 });
+  return spawn(process.execPath, args, { stdio, timeout: 120_000 });
 }
 
 /** Logs for a while, then writes to standard error to show that the program still runs, and ends. */
@@ -53,12 +54,16 @@ it.each(['process.exit(3);', 'process.exitCode = 3;', "throw new Error('unforese
 it('a slow reader gets every line, in order, including the last ones', async () => {
   const count = 5_000;
   const filler = 'x'.repeat(100);
-  const body = `for (let n = 0; n < ${count}; n++) log.info({ n }, '${filler}'); setTimeout(() => process.exit(0), 1_000);`;
-  const child = start(body, ['ignore', 'pipe', 'inherit']);
+  const body = `process.once('message', () => process.exit(0)); for (let n = 0; n < ${count}; n++) log.info({ n }, '${filler}');`;
+  const child = start(body, ['ignore', 'pipe', 'inherit', 'ipc']);
   const closed = once(child, 'close');
   let text = '';
-  await pause(300);
-  child.stdout?.on('data', (chunk: Buffer) => (text += String(chunk)));
+  // Reads nothing until its buffer is full, so the program cannot write the other lines.
+  const reader = child.stdout as Readable;
+  await pollUntil('the buffer to be full', () => reader.readableLength >= reader.readableHighWaterMark);
+  reader.on('data', (chunk: Buffer) => (text += String(chunk)));
+  await pollUntil('the last line', () => text.includes(`"n":${count - 1},`));
+  child.send('end');
   await closed;
   const numbers = text
     .trimEnd()

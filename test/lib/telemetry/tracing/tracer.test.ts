@@ -120,7 +120,7 @@ describe('an endpoint in trouble', () => {
     tracer.start('also lost').end();
     const before = performance.now();
     await tracer.close(300);
-    expect(performance.now() - before).toBeLessThan(6_000);
+    expect(performance.now() - before).toBeLessThan(30_000);
     expect(lines).toEqual(['the OTLP endpoint does not accept spans: spans are dropped']);
     receiver = await startOtlpReceiver();
   });
