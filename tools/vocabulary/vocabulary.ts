@@ -76,7 +76,7 @@ const kept: readonly RegExp[] = [
   // A deprecated member of the JSON that `routes --json` prints.
   /\blane(?=:)/g,
   // The public name of a queue, its last part in a pattern of RabbitMQ, and a sentence about it.
-  /mdm\.updates\.parked|\(\?!parked\$\)|the code `parked`/g,
+  /mdm\\{0,2}\.updates\\{0,2}\.parked|\(\?!parked\$\)|the code `parked`/g,
   // Reasons for failures, which are stored in the engine.
   /the wait budget is spent|toContain\('wait budget'\)/g,
   // The answer of an operator to a question of the CLI.
