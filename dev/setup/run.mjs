@@ -23,7 +23,8 @@ try {
   const [entry, ...args] = process.argv.slice(2);
   if (entry === undefined) throw new Error('Usage: node dev/setup/run.mjs <entry.ts> [arguments…]');
   const startsStack = entry === 'dev/main.ts' && !args.includes('--help');
-  const isProduct = productFolders.includes(entry.split('/')[0]);
+  // The command `start` runs the programs of dev/.
+  const isProduct = productFolders.includes(entry.split('/')[0]) && !(entry === 'cli/main.ts' && args[0] === 'start');
   const beforeInstall = startsStack ? refuseTakenPorts : undefined;
   if (isCheckout) await ensureDependencies(root, { isProduct, beforeInstall });
   const compileCache = isCheckout ? compileCacheOf(root) : undefined;

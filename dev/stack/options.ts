@@ -130,6 +130,8 @@ export async function readSettings(
     givenEngine === undefined && redisPort === undefined && origins['conductor.databaseURL'] === undefined;
   const apiUrl = [['conductor.apiURL', `${urls.router}/conductor/api`] as const].filter(isAdapted);
   if (apiUrl.length > 0) checkRouterCertificate(config, urls.router);
+  // The stack's own identity provider knows no other clients than those of development.
+  const filledIn = Object.entries(ownKeys(urls)).filter(givenIssuer === undefined ? isAdapted : isUnset);
   const isDatabaseHidden = hasOwnDatabase && !(await isShared());
   return {
     stateDir,
@@ -145,7 +147,7 @@ export async function readSettings(
     env: {
       ...env,
       ...trustInRouter(config, env),
-      ...toVariables([...Object.entries(ownKeys(urls)).filter(isUnset), ...apiUrl, ...standIns]),
+      ...toVariables([...filledIn, ...apiUrl, ...standIns]),
       // The stack's own engine keeps its database in this file, with Java and in a container.
       ...(hasOwnDatabase && !isDatabaseHidden
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }

@@ -33,7 +33,7 @@ export function checkRouterCertificate(config: Config, url: string): void {
   if (matches !== undefined) return;
   throw new Error(
     `router.tlsCertificateFile: the certificate is not for ${host}, at which the workers call the router ` +
-      `(its names: ${certificate.subjectAltName ?? 'none'}). Set conductor.apiURL to https://<a name of the certificate>:<port>/conductor/api.`,
+      `(its names: ${certificate.subjectAltName ?? 'none'}). Set CONDUCTOR_APIURL to https://<a name of the certificate>:<port>/conductor/api.`,
   );
 }
 

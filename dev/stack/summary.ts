@@ -9,7 +9,7 @@ const person = { source: '0320991', interested: 'B00418052', cccid: 'ABL0199' };
 
 type Summarised = Pick<
   StackSettings,
-  'urls' | 'stateDir' | 'givenIssuer' | 'workersClient' | 'usesStandIns' | 'domains' | 'isDatabaseHidden'
+  'urls' | 'stateDir' | 'givenIssuer' | 'workersClient' | 'usesStandIns' | 'domains' | 'isDatabaseHidden' | 'env'
 >;
 
 /** Shown below the engine. */
@@ -48,7 +48,7 @@ function ownTokens(settings: Summarised): string[] {
   const clients = devClients.filter(({ clientId }) => shown.includes(clientId));
   return [
     'Get a token, then use it:',
-    `  TOKEN=$(curl -s ${urls.router}/token/v1/token -d grant_type=client_credentials \\`,
+    `  TOKEN=$(${curlOf(settings)} -s ${urls.router}/token/v1/token -d grant_type=client_credentials \\`,
     `    -d client_id=demo -d client_secret=demo-secret | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
     ...calls(settings),
     '',
@@ -71,8 +71,16 @@ function givenTokens(settings: Summarised): string[] {
   ];
 }
 
-function calls({ urls: { router }, usesStandIns }: Summarised): string[] {
-  const call = `curl -H "Authorization: Bearer $TOKEN" ${router}`;
+/** Returns the command that calls the router: with TLS, curl does not know the certificate of a development machine. */
+function curlOf({ urls: { router }, env }: Summarised): string {
+  const file = env['NODE_EXTRA_CA_CERTS'];
+  return router.startsWith('https:') && file ? `curl --cacert ${file}` : 'curl';
+}
+
+function calls(settings: Summarised): string[] {
+  const { urls, usesStandIns } = settings;
+  const { router } = urls;
+  const call = `${curlOf(settings)} -H "Authorization: Bearer $TOKEN" ${router}`;
   if (!usesStandIns) return [`  ${call}/<path>`, `The paths are on ${router}/docs`];
   const persons = '/mock/colleges/001/persons';
   return [

@@ -87,6 +87,25 @@ it('a step with a condition on method or path counts only for requests that meet
   expect(judge(onPath, { path: '/adaptor/003/x' })).toMatchObject({ outcome: 'passes' });
 });
 
+it.each([
+  ['allOf', false, 'passes'],
+  ['oneOf', true, 'refused'],
+])('in %s, a known condition decides in any order beside an unknown one', (name, isGet, outcome) => {
+  const known = { name: 'method', methods: isGet ? ['GET'] : ['POST'] };
+  const onHost = { name: 'hostMatch', pattern: 'films.example.org' };
+  for (const conditions of [
+    [known, onHost],
+    [onHost, known],
+  ]) {
+    expect(judge(routeOf([quota(0, { name, conditions })]))).toMatchObject({ outcome });
+  }
+  const negated = {
+    name: 'not',
+    condition: { name: 'oneOf', conditions: [onHost, { name: 'method', methods: ['GET'] }] },
+  };
+  expect(judge(routeOf([quota(0, negated)]))).toMatchObject({ outcome: 'passes' });
+});
+
 it('a step whose condition depends on more than the planned request leaves the route undecided, unless another step refuses', () => {
   const onHost = { name: 'hostMatch', pattern: 'films.example.org' };
   expect(judge(routeOf([quota(0, onHost)]))).toMatchObject({

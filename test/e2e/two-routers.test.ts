@@ -56,7 +56,7 @@ async function medianMs(times = 15): Promise<number> {
 describe('two routers', () => {
   it('without Redis: a request at the router without workers gets its response through fallback reads', async () => {
     await startRouters({});
-    expect(await pollUntil('responses in time', async () => (await medianMs(byDepth(1, 5))) < 3_000)).toBe(true);
+    expect(await medianMs(byDepth(1, 5)), 'long before the response deadline').toBeLessThan(15_000);
   });
 
   it(

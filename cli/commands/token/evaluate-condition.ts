@@ -13,10 +13,36 @@ export function evaluateCondition(
   { method, path }: Pick<PlannedRequest, 'method' | 'path'>,
 ): boolean | undefined {
   if (condition === undefined) return true;
+  const request = requestOf({ method, ...(path === undefined ? {} : { url: path }) });
+  return evaluate(condition, request);
+}
+
+type Condition = NonNullable<PipelineStep['condition']>;
+
+/** Evaluates nested conditions one by one: what is known of the others may suffice. */
+function evaluate(condition: Condition, request: object): boolean | undefined {
+  const { conditions = [], condition: negated } = condition as { conditions?: Condition[]; condition?: Condition };
+  const all = conditions.map((each) => evaluate(each, request));
+  const isUnknown = all.includes(undefined);
+  switch (condition.name) {
+    case 'not': {
+      const isMet = negated === undefined ? undefined : evaluate(negated, request);
+      return isMet === undefined ? undefined : !isMet;
+    }
+    case 'allOf':
+      return all.includes(false) ? false : isUnknown ? undefined : true;
+    case 'oneOf':
+      return all.includes(true) ? true : isUnknown ? undefined : false;
+    default:
+      return evaluateOne(condition, request);
+  }
+}
+
+function evaluateOne(condition: Condition, request: object): boolean | undefined {
   const create = expressGateway().conditions.conditions[condition.name];
   const isMet = create?.(condition) as (request: object) => boolean;
   try {
-    return isMet(requestOf({ method, ...(path === undefined ? {} : { url: path }) }));
+    return isMet(request);
   } catch (error) {
     if (error instanceof UnknownProperty) return undefined;
     throw error;

@@ -170,15 +170,23 @@ describe('readSettings of a gateway with its own config/default.properties', () 
     return readSettings(env, { isShared: async () => true, ...(store && { store }) });
   };
 
-  it.each([
-    ['an identity provider of the stack', []],
-    ['a given identity provider', ['oauth.issuer=https://login.example']],
-  ])('keeps its clients with %s', async (_which, issuer) => {
-    const clients = ['workers.clientId=mine', 'workers.clientSecret=x', 'ops.clientId=operator', 'ops.clientSecret=y'];
-    const { env, workersClient } = await read([...issuer, ...clients]);
+  const clients = ['workers.clientId=mine', 'workers.clientSecret=x', 'ops.clientId=operator', 'ops.clientSecret=y'];
+
+  it('keeps its clients with a given identity provider', async () => {
+    const { env, workersClient } = await read(['oauth.issuer=https://login.example', ...clients]);
     expect(workersClient).toBe('mine');
     const names = ['WORKERS_CLIENTID', 'WORKERS_CLIENTSECRET', 'OPS_CLIENTID', 'OPS_CLIENTSECRET'];
     expect(Object.keys(env).filter((name) => names.includes(name))).toEqual([]);
+  });
+
+  it('uses the development clients with the identity provider of the stack, which knows no others', async () => {
+    const { env } = await read(clients);
+    expect(env).toMatchObject({
+      WORKERS_CLIENTID: 'worker',
+      WORKERS_CLIENTSECRET: 'worker-secret',
+      OPS_CLIENTID: 'ops',
+      OPS_CLIENTSECRET: 'ops-secret',
+    });
   });
 
   it('keeps its Redis and its database', async () => {
@@ -249,7 +257,7 @@ describe('the addresses of a router with TLS', () => {
   it('are refused when the certificate is for another name, unless the address of the router is set', async () => {
     const tls = certificate('DNS:router.example');
     await expect(readSettings(tls)).rejects.toThrow(
-      /certificate is not for 127\.0\.0\.1.*its names: DNS:router\.example.*Set conductor\.apiURL/,
+      /certificate is not for 127\.0\.0\.1.*its names: DNS:router\.example.*Set CONDUCTOR_APIURL/,
     );
     const named = await readSettings({ ...tls, CONDUCTOR_APIURL: 'https://router.example:8080/conductor/api' });
     expect(named.env['CONDUCTOR_APIURL']).toBe('https://router.example:8080/conductor/api');

@@ -13,6 +13,16 @@ describe('summary', () => {
     expect(text).toContain('"http://127.0.0.1:4711/adaptor/001/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=001"');
   });
 
+  it('with TLS, names the certificate in the calls', async () => {
+    const settings = await readSettings({});
+    const urls = { ...settings.urls, router: 'https://127.0.0.1:4711' };
+    const text = summary({ ...settings, urls, env: { NODE_EXTRA_CA_CERTS: '/etc/ca.pem' } }, 'Java 25');
+    expect(text).toContain('TOKEN=$(curl --cacert /etc/ca.pem -s https://127.0.0.1:4711/token');
+    expect(text).toContain(
+      '  curl --cacert /etc/ca.pem -H "Authorization: Bearer $TOKEN" https://127.0.0.1:4711/movies/',
+    );
+  });
+
   it('says what does not work when the database is in a virtual machine, where no other program may open it', async () => {
     const said = 'records are not pruned';
     expect(summary(await readSettings({}, { isShared: async () => false }), 'Docker')).toContain(said);
