@@ -1,4 +1,5 @@
-// A lock file between processes, with the pid of its owner and the id of the boot. Plain JavaScript, since it runs before the installation.
+// A lock file between processes, with the pid of its owner and the id of the boot. Plain JavaScript, since it runs before
+// the installation.
 
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';

@@ -1,4 +1,5 @@
-// The route table of gateway.config.yml: each apiEndpoint with the steps of its pipeline and the workflows that it starts.
+// The route table of gateway.config.yml: each apiEndpoint with the steps of its pipeline and the workflows that it
+// starts.
 
 import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
 

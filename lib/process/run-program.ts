@@ -24,7 +24,8 @@ export interface ReadyMessage {
 
 /**
  * Runs a program until SIGTERM, SIGINT or the exit of its launcher (the IPC channel closes). A second signal ends the
- * process at once, except for the SIGTERM that the exit of the launcher causes. SIGHUP reloads the configuration; a SIGHUP during startup takes effect once the program is ready.
+ * process at once, except for the SIGTERM that the exit of the launcher causes. SIGHUP reloads the configuration; a
+ * SIGHUP during startup takes effect once the program is ready.
  * Exit codes: 0 = stopped gracefully, 1 = could not start, failed, or was ended during the stop.
  * @param name name in logs
  * @param start starts the program. The message of an error that it throws is printed unchanged: it must say what to do
