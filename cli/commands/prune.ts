@@ -63,7 +63,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
       .option('--no-events', 'do not delete event records, and do not open the database')
       .option(
         '--database <url>',
-        "the engine's database, for event records and index rows (default: conductor.databaseURL, or that of the running stack; none with the --engine of another engine)",
+        "the engine's database, for event records and index rows (default: conductor.databaseURL, or that of the running stack; none if --engine names an engine other than conductor.url)",
       )
       .option('--batch <count>', 'how many are deleted in one call, at most 1000 (default: prune.batchSize)'),
   run: runPrune,
@@ -87,7 +87,7 @@ async function runPrune(options: PruneCommandOptions, context: CommandContext): 
       return describePlan(planned, { address: engine.address, skipped: skippedBy(options), note: onlyShows });
     if (options.yes !== true) {
       context.show(describeRules(planned, skippedBy(options)));
-      await context.confirm(`Delete ${total} executions and event records in ${engine.address}?`);
+      await context.confirm(`Delete executions and event records (${total} in all) in ${engine.address}?`);
     }
     const bar = startProgressBar('deleting', total, host.stderr);
     const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
@@ -163,7 +163,7 @@ function describeReport(report: PruneReport, { address, skipped }: RunTexts): Ou
     ...(kept > 0 ? [`${countOf(kept, 'execution')} kept (other route, running again, or refused by the engine)`] : []),
     ...(orphans > 0
       ? [
-          `${countOf(orphans, 'row')} of the index without an execution${events === null ? ": deleting them needs the engine's database" : ' deleted'}`,
+          `${countOf(orphans, 'index row')} without an execution${events === null ? ": deleting them needs the engine's database" : ', now deleted'}`,
         ]
       : []),
     events === null ? paint('faint', skipped) : `${countOf(events, 'event record')} deleted`,

@@ -43,7 +43,7 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
     addConfirmationOptions(addEngineOptions(command))
       .option(
         '--look-back <duration>',
-        'how far back, such as 7d; shorter than executions are kept (default: reconciler.lookBackSeconds)',
+        'how far back, such as 7d; must be less than the time for which executions are kept (default: reconciler.lookBackSeconds)',
       )
       .option(
         '--after <duration>',

@@ -138,7 +138,7 @@ function describeNotes({ route, workflows, conditions }: RouteTableEntry): strin
     {},
     ...workflows.map(({ bulkhead }) => bulkhead.domains),
   ) as RouteBulkhead['domains'];
-  const domains = Object.entries(ofWorkflows).map(([code, domain]) => `${code} to domain ${domain}`);
-  const notes = [...(domains.length > 0 ? [`tasks of ${domains.join(', ')}`] : []), ...conditions];
+  const domains = Object.entries(ofWorkflows).map(([code, domain]) => `tasks of ${code} go to domain ${domain}`);
+  const notes = [...domains, ...conditions];
   return notes.length === 0 ? [] : [`${route}: ${notes.join('; ')}`];
 }

@@ -29,7 +29,7 @@ export interface TokenOptions extends TokenSource, FolderOptions {
 export const tokenCommand: CommandDefinition<TokenOptions> = {
   name: 'token',
   description:
-    'Get or read an access token. Show its claims, and for each route whether it accepts the token or why not. The token itself is shown only with --raw.',
+    'Get or read an access token. Show its claims and, for each route, whether the route accepts the token and, if not, why. The token itself is shown only with --raw.',
   exitCodes: {
     0: 'the token is valid, and the named route, if any, accepts it',
     1: 'error: there is no token, or it cannot be checked now',
@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
-        'check this path too, such as /adaptor/001/x: whether the client may use the MIS code in it or, for the engine API, make the call',
+        'check this path too, such as /adaptor/001/x: may the client use the MIS code in it or, on the engine API, make this call?',
       )
       .option(
         '--raw',

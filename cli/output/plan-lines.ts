@@ -35,7 +35,8 @@ export function describeCounts({ changes, unchanged }: ShownPlan): string {
 /** Returns why a change needs `--force`; empty when it does not. */
 function forceReasonsOf(change: ShownChange): string[] {
   const { routes } = change;
-  const routed = routes.length === 0 ? [] : [`started by route ${routes.join(', ')}`];
+  const routed =
+    routes.length === 0 ? [] : [`started by ${routes.length === 1 ? 'route' : 'routes'} ${routes.join(', ')}`];
   return [...(changesRegisteredVersion(change) ? ['registered version'] : []), ...routed];
 }
 

@@ -30,7 +30,7 @@ export function hasMaven(env: NodeJS.ProcessEnv): Promise<boolean> {
   });
 }
 
-/** Runs Maven to its end. @throws Error with Maven's error lines when it fails, or the signal's reason when aborted */
+/** Runs Maven to completion. @throws Error with Maven's error lines when it fails, or the signal's reason when aborted */
 export async function runMaven({ args, cwd, env, signal }: MavenRun): Promise<void> {
   let printed = '';
   const output = new Writable({

@@ -32,8 +32,8 @@ export function findNode(root) {
   } catch {
     if (isNodeNewEnough) return process.execPath;
     throw new Error(
-      `This project runs on Node ${minMajor}. The pinned package does not run on ${process.platform} ${process.arch} ` +
-        `(${name} is not installed, or glibc is missing), and this is Node ${process.versions.node}: install Node ${minMajor} and start again.`,
+      `This project runs on Node ${minMajor}. Its own copy of Node does not run on ${process.platform} ${process.arch} ` +
+        `(the package ${name} is not installed, or glibc is missing), and this is Node ${process.versions.node}: install Node ${minMajor} and start again.`,
     );
   }
 }

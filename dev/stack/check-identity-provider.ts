@@ -37,7 +37,7 @@ export async function checkIdentityProvider(env: NodeJS.ProcessEnv): Promise<voi
 
 async function checkWorkersClient({ grant, accessTokens }: OAuth2, config: Config): Promise<void> {
   const { 'workers.clientId': clientId = '', 'workers.clientSecret': clientSecret = '' } = config;
-  const client = `client ${clientId} of the workers (workers.clientId, workers.clientSecret)`;
+  const client = `workers' client ${clientId} (workers.clientId, workers.clientSecret)`;
   const { access_token: token } = await grant.request({ clientId, clientSecret }, undefined).catch((error: Error) => {
     const code = (error as { code?: unknown }).code ?? error.message;
     throw new Error(`${config['oauth.issuer']} issues no token to the ${client}: ${String(code)}. ${whereToRead}.`, {

@@ -108,7 +108,7 @@ function endSpan(
   });
 }
 
-/** Log level of a request. Successful polls of workers are logged at `debug`: they repeat every few seconds. */
+/** Log level of a request. Successful calls of workers are logged at `debug`: their polls repeat every few seconds. */
 function levelOf(
   status: number,
   { ofWorkers, reason = '' }: { ofWorkers: boolean; reason: string | undefined },

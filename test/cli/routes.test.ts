@@ -72,7 +72,7 @@ describe('router routes', () => {
     const { stdout } = await runCli(['routes'], env);
     expect(stdout).toContain('30.5 s');
     expect(stdout).toContain('body 1000 bytes');
-    expect(stdout).toMatch(/^adaptor: tasks of .*017 to domain north/m);
+    expect(stdout).toMatch(/^adaptor: .*tasks of 017 go to domain north/m);
   });
 
   it('several versions: each with its share; one without a definition file is marked as missing', async () => {

@@ -112,7 +112,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     await picture('4-patch');
   });
 
-  it('a problem page is styled by its own policy', async () => {
+  it('a problem page is styled, under a content security policy of its own', async () => {
     const problem = await browser.newPage();
     problem.on('console', (message) => complaints.push(message.text()));
     await problem.goto(`${stack.url}/problems/wait-budget-spent`);

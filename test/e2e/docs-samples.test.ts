@@ -14,7 +14,7 @@ describe('the samples of the documentation', { ...requires('bash', 'git', 'curl'
   let runner: SampleRunner;
   beforeAll(async () => {
     await stopIdleWorkers();
-    // In full depth, `npm start` starts its own engine, as it does for a reader.
+    // At full depth, `npm start` starts its own engine, as it does for a reader.
     runner = new SampleRunner(byDepth(engineUrl, undefined));
   });
   afterAll(async () => {

@@ -107,7 +107,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
     [
       'a worker client that the realm does not have',
       async () => ({ WORKERS_CLIENTID: 'worker' }),
-      /issues no token to the client worker of the workers .*: invalid_client/,
+      /issues no token to the workers' client worker .*: invalid_client/,
     ],
     [
       'a worker client without the scope',

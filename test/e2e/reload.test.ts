@@ -51,8 +51,8 @@ async function reload(map: string): Promise<'applied' | 'refused'> {
 }
 
 /**
- * Sends requests at a fixed rate until it is stopped. `stop` returns the results: `200`, status and body of another
- * response, or an error.
+ * Sends requests at a fixed rate until it is stopped. `stop` returns one result for each request: `200`, the
+ * status and body of any other response, or an error.
  */
 function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[]> } {
   const stopping = new AbortController();

@@ -48,7 +48,7 @@ interface Request {
   readonly method?: string;
   /** Public path. */
   readonly path: string;
-  /** End of the request target at the back end; default: the path after its first two segments. */
+  /** End of the request target at the back end; default: the path after its route and MIS code. */
   readonly target?: string;
   readonly body?: string;
   readonly auth?: 'good' | 'bad';
@@ -77,7 +77,7 @@ export const termsPath = '/adaptor/001/mock/colleges/001/terms';
 const patienceMs = 8_000;
 /** Longest time after which a client that leaves does so, in milliseconds. */
 const longestStayMs = 400;
-/** Wait of a request for an outcome, in seconds. */
+/** How long a request that asks for an outcome may wait for it, in seconds. */
 const askSeconds = 3;
 
 /** Statuses after which a client repeats a keyed request; 409: the first one is in progress. */
@@ -128,7 +128,7 @@ export class Operations {
     const leave = AbortSignal.timeout(Math.ceil(random.between(1, longestStayMs)));
     return random.below(4) === 0 ? this.patch(leave) : this.movie(leave);
   };
-  /** A request whose response has 8 MiB. */
+  /** A request whose response body is 8 MiB long. */
   big = () =>
     this.#send({
       route: 'adaptor',

@@ -79,7 +79,7 @@ function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {
   return [
     ...(violations === 0 ? [] : [`${violations} violations`]),
     ...complaints,
-    ...(brokeOff === undefined ? [] : [`broke off: ${brokeOff.split('\n')[0]}`]),
+    ...(brokeOff === undefined ? [] : [`aborted: ${brokeOff.split('\n')[0]}`]),
   ];
 }
 

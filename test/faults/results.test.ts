@@ -114,7 +114,7 @@ describe('the tables', () => {
     const more = { examples, notes: ['all changes were reconciled'], brokeOff: 'timed out\nsomewhere', recoveries };
     const wrong = findings({ violations: 2, complaints: ['late'], ...more });
     const text = reportOf([[wrong]]);
-    expect(text).toContain('| 2 violations; late; broke off: timed out |');
+    expect(text).toContain('| 2 violations; late; aborted: timed out |');
     expect(text).toContain('1 of 1 runs failed');
     expect(text).toContain('| engine | 1 | never | never |');
     expect(text).toContain(

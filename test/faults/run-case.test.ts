@@ -35,7 +35,7 @@ async function startEngine() {
   return { engine, kill: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-it('an engine that cannot be started: the run broke off, with the topology that was planned', async () => {
+it('an engine that cannot be started: the run is aborted, with the topology that was planned', async () => {
   const start = () => Promise.reject(new Error('mount: permission denied'));
   const findings = await runCase(chosen, start, options);
   expect(findings).toMatchObject({ case: 'a-case', brokeOff: 'mount: permission denied', tries: 0 });

@@ -13,7 +13,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 
 const key = createKey();
-/** An engine without tasks and with every definition. It has an index: it refuses a malformed query. */
+/** An engine without tasks and with every definition. It seems to have an index, because it refuses a malformed query. */
 const engine = createServer((request, response) => {
   const isList = /\/(?:tasks\/poll|polldata)\//.test(String(request.url)) || request.url?.endsWith('/all');
   if (request.url?.includes('query=indexed')) response.statusCode = 400;
@@ -56,7 +56,8 @@ const lines = () =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as { level: string; msg: string; errorName?: string });
-/** Returns warnings, except those about the identity provider: it shares this process and is late when that is busy. */
+/** Returns warnings, except those about the identity provider, which runs in this process and is late when the process is
+ * busy. */
 const warnings = () =>
   lines().filter(({ level, errorName }) => ['warn', 'error', 'fatal'].includes(level) && errorName !== 'ProviderError');
 const said = () => lines().map(({ msg }) => msg);

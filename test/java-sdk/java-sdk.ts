@@ -22,7 +22,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url));
 export async function findJdk(env: NodeJS.ProcessEnv = process.env): Promise<Java | string> {
   const { java } = await findJava({ minMajor: minJava, env });
   if (java === undefined) return `there is no Java ${minJava} or newer`;
-  if (!existsSync(join(dirname(java.command), 'javac'))) return `${java.command} is not of a JDK`;
+  if (!existsSync(join(dirname(java.command), 'javac'))) return `${java.command} does not belong to a JDK`;
   return (await hasMaven(env)) ? java : 'no working mvn is in PATH';
 }
 

@@ -1,4 +1,4 @@
-// The additional steps of a run in full depth: fault injection runs, one after the other.
+// The additional steps of a run at full depth: fault injection runs, one after the other.
 
 import { type Requirement, whyNot } from './requirements.ts';
 import { seedOfRun } from './seed.ts';

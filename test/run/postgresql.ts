@@ -15,7 +15,7 @@ export interface OwnPostgresql {
 }
 
 /**
- * Starts the server in full depth. Returns undefined when it is not needed or not installed, or PGHOST names another
+ * Starts the server at full depth. Returns undefined when it is not needed or not installed, or PGHOST names another
  * server.
  */
 export async function startOwnPostgresql(env: NodeJS.ProcessEnv = process.env): Promise<OwnPostgresql | undefined> {

@@ -50,7 +50,7 @@ const succeeds = (command: string, args: readonly string[], what: string) => () 
 
 /** Each requirement returns why it is not met; undefined when it is met. */
 const requirements = {
-  full: () => (depthOfRun() === 'full' ? undefined : 'runs only in full depth: npm run test:full'),
+  full: () => (depthOfRun() === 'full' ? undefined : 'runs only at full depth: npm run test:full'),
   redis: placed('redis-server', 'redis-server (apt-get install redis-server)'),
   postgresql: placed('postgres', 'initdb, postgres and pg_dump (apt-get install postgresql)'),
   rabbitmq: placed(

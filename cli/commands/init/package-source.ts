@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { productDir, productVersion } from '#lib/config/folders.ts';
 
-/** npm prints every file of the package: more than Node's default of 1 MiB. */
+/** npm lists all files of the package, which takes more than Node's default of 1 MiB. */
 const maxPrintedBytes = 67_108_864;
 
 const inNodeModules = 'node_modules/service-router';
@@ -28,7 +28,7 @@ export function fileDependency(folder: string, path: string): string {
   return `file:${relative(resolve(folder), resolve(path))}`;
 }
 
-/** Returns the path of the tarball, relative to the installation, as npm notes it down; undefined for a registry. */
+/** Returns the path of the tarball, relative to the installation, as npm records it; undefined if the package came from a registry. */
 function installedFile(installation: string): string | undefined {
   const lock = join(installation, 'node_modules/.package-lock.json');
   if (!existsSync(lock)) return undefined;

@@ -1,4 +1,5 @@
-// Checks that the reconciler can repair lost events: it reads tasks by name, and records through one workflow version.
+// Checks that the reconciler can repair lost events: it finds tasks by their
+// names, and it reads records through one workflow version.
 
 import { type ProducedEvent, producedEvents } from './events.ts';
 import { type Expression, findExpressions } from './expressions.ts';
@@ -49,7 +50,7 @@ function eventsOf(definitions: Definitions, { producer, started }: RepairedEvent
   );
 }
 
-/** After an unknown outcome, the reconciler has values only for the tasks that it reads. */
+/** If the outcome of an execution is unknown, the reconciler has outputs only of the tasks that it reads. */
 function checkEvent({ source, path }: ProducedEvent, { tasks }: RepairedEvents): string[] {
   const located = tasksOf(source.definition);
   const missing = tasks.filter((name) => !located.some(({ task }) => task.taskReferenceName === name));

@@ -1,4 +1,4 @@
-// What admission control counts a request as: its back end, its class and its client.
+// What admission control counts a request under: its back end, its class and its client.
 
 import { isMisCode } from '#lib/config/mis-code.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';

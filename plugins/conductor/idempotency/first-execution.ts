@@ -36,8 +36,8 @@ export interface KeyedStart {
 /**
  * Returns the execution that a key has started; undefined when there is none.
  * @param isStrict false: only the engine's index is searched, which is fast on every engine. True: if the index has no
- *   result, the engine's execution store is searched too, because the index may lag behind; if only the store has an
- *   execution that is not recent, the engine is asked to evaluate it
+ *   result, the engine's execution store is searched too, because the index may lag behind; if an
+ *   execution is found only in the store, has not ended and is not recent, the engine is asked to evaluate it
  * @throws EngineError
  */
 export async function findFirst(

@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('a lock', () => {
-  it('contains our pid and the boot until it is released', async () => {
+  it('contains our pid and the boot id until it is released', async () => {
     const release = await acquireLock(path);
     expect(readFileSync(path, 'utf8')).toBe([process.pid, bootId].join(' ').trim());
     release();

@@ -51,12 +51,8 @@ it('an issuer without discovery → the address that was asked, and the status',
 });
 
 it.each([
-  ['an unknown client', { WORKERS_CLIENTID: 'unknown' }, 'issues no token to the client unknown of the workers'],
-  [
-    'a wrong secret',
-    { WORKERS_CLIENTSECRET: 'wrong' },
-    'of the workers (workers.clientId, workers.clientSecret): invalid_client',
-  ],
+  ['an unknown client', { WORKERS_CLIENTID: 'unknown' }, "issues no token to the workers' client unknown"],
+  ['a wrong secret', { WORKERS_CLIENTSECRET: 'wrong' }, '(workers.clientId, workers.clientSecret): invalid_client'],
   [
     'another audience',
     { OAUTH_AUDIENCE: 'urn:other' },

@@ -66,7 +66,7 @@ describe('probes of several back ends', () => {
     expect(['001', '002', '003', '004'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 0, 0]);
   });
 
-  it('two probes that wait for the workers of other task domains do not delay it', () => {
+  it('two probes that wait for the workers of their task domains do not delay the probes of other back ends', () => {
     const turns = new ProbeLimiter(afterMs);
     const acquire = (backEnd: string, domain?: string) =>
       turns.tryAcquire({ backEnd, domain, executionId: `${backEnd}-1` }, now);

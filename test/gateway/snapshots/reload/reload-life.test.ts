@@ -59,8 +59,8 @@ describe('a router that reloads on a signal', () => {
 
   it('many reloads: no more timers, sockets or series than after the first', async () => {
     const { reload, write, counts, issuer } = router;
-    // Each configuration has another provider's keys, timers and connections, other pipelines, and another store for
-    // its counts.
+    // Each configuration has its own copy of the provider's keys, and its own timers, connections, pipelines and store
+    // of counts.
     const change = async (round: number) => {
       write('map.yml', mapWith({ says: `round${round}` }));
       const store = redis !== undefined && round % 2 === 1 ? 'redis' : 'memory';
@@ -74,9 +74,9 @@ describe('a router that reloads on a signal', () => {
         return now['router_config_snapshots'] === 1 ? now : undefined;
       });
     await change(1);
-    const before = await settled('the first to have replaced the start');
+    const before = await settled('the first changed configuration to be the only one left');
     for (let round = 2; round <= byDepth(5, 21); round++) await change(round);
-    let after = await settled('the last one to be alone');
+    let after = await settled('the last configuration to be the only one left');
     const sum = (found: typeof before) => Object.values(resourcesOf(found)).reduce((all, count) => all + count, 0);
     // The test's own connections to the operations port come and go.
     await pollUntil('timers and sockets to be as few as before', async () => {

@@ -486,7 +486,7 @@ describe('a task that is dispatched directly', () => {
     expect(tasks.idle).toBe(true);
   });
 
-  it('goes to another router only while no worker has it, and never with a task that the engine has handed out', () => {
+  it('goes to another router only while no worker has it; a task that the engine has handed out never does', () => {
     const tasks = createQueue(new HeldEngine());
     for (const n of [1, 2, 3]) tasks.dispatchDirectly(task(n));
     tasks.giveBack([{ ...task(4), taskId: 'own-4' }]);

@@ -32,7 +32,7 @@ describe('requestedVersion', () => {
 
   it.each<[string, string | string[]]>([
     ['one that is not in the gateway configuration', '3'],
-    ['none', '0'],
+    ['zero', '0'],
     ['negative', '-1'],
     ['a fraction', '1.0'],
     ['with a zero in front', '01'],
@@ -45,7 +45,7 @@ describe('requestedVersion', () => {
     ['two fields', ['1', '2']],
     ['other digits', '２'],
     ['very long', '1'.repeat(10_000)],
-    ['a name of every object', 'constructor'],
+    ['the name of a property that every object has', 'constructor'],
   ])('%s: 400 that names the versions', (_, value) => {
     const problem = problemOf(() => ask(value));
     expect([problem.code, problem.status]).toEqual(['unknown-workflow-version', 400]);
