@@ -1,6 +1,6 @@
 // The entry point of the router process: loads the configuration, starts the router, and handles reload and stop.
 
-import { loadConfig, type LoadedConfig, localFilesOf } from '#lib/config/load.ts';
+import { loadConfig, type LoadedConfig, type LoadOptions, localFilesOf } from '#lib/config/load.ts';
 import { accepts } from '#lib/config/production.ts';
 import { runProgram } from '#lib/process/run-program.ts';
 import { startTelemetry } from '#lib/telemetry/program-telemetry.ts';
@@ -9,8 +9,9 @@ import { digestsOf } from './snapshots/reload/watch-files.ts';
 import { startRouter } from './start-router.ts';
 
 /** Loads and validates all configuration layers. @throws ConfigError */
-function load(): Promise<LoadedConfig> {
+function load(options: LoadOptions = {}): Promise<LoadedConfig> {
   return loadConfig({
+    ...options,
     required: ['oauth.issuer'],
     checkProduction: async (found) => {
       const urls = accepts(found, 'open-engine') ? [] : (found['conductor.url'] ?? []);
@@ -26,7 +27,8 @@ await runProgram('router', async (log) => {
   log.level = config['log.level'];
   loaded.warnings.forEach((warning) => log.warn(warning));
   const telemetry = await startTelemetry('router', config, log);
-  const router = await startRouter({ config, log, ...telemetry, loadConfig: load, localFiles });
+  const reloadConfig = () => load({ useCopies: false });
+  const router = await startRouter({ config, log, ...telemetry, loadConfig: reloadConfig, localFiles });
   loaded.keepCopies((problem) => log.warn(problem));
   return {
     ready: { url: router.url, operationsUrl: router.operationsUrl },

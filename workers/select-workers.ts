@@ -11,9 +11,10 @@ type Pool = WorkerRegistration['pools'][number];
 
 /**
  * Returns the registrations of the configured task types; without `workers.taskTypes`, those of all task types in the
- * process's pool that need not be named (`onlyNamedIn`).
+ * process's pool that need not be named (`onlyNamedIn`). Empty when the gateway has no task type for the pool.
  * @param own the workers with a file of their own: those that `findWorkers` returns for the gateway
- * @throws ConfigError when a name is unknown, a task type is not in this process's pool, or a URL is missing
+ * @throws ConfigError when a name is unknown, a task type is not in this process's pool, a URL is missing, or no task
+ *   type is named in a pool in which each of them must be
  */
 export function selectWorkers(config: Config, own: WorkerRegistry = workers): WorkerRegistration[] {
   const known = new Map<string, WorkerRegistration>(Object.entries({ ...backEndWorkers(config), ...own }));
@@ -25,9 +26,9 @@ export function selectWorkers(config: Config, own: WorkerRegistry = workers): Wo
   const problems = named
     .filter((name) => !inPool.some(([other]) => other === name))
     .map((name) => `workers.taskTypes: ${describeProblem(name, known, pool)}`);
-  if (selected.length === 0 && problems.length === 0)
+  if (selected.length === 0 && problems.length === 0 && inPool.length > 0)
     problems.push(
-      `workers.taskTypes is empty, and no task type is served in this pool unless it is named: ${inPool.map(([name]) => name).join(', ')}`,
+      `workers.taskTypes is empty, and this pool serves only task types that are named there: name one or more of ${inPool.map(([name]) => name).join(', ')}`,
     );
   const needed = new Set(selected.flatMap(([, { needs }]) => (needs === undefined ? [] : [needs])));
   for (const key of needed) if (config[key] === undefined) problems.push(`${key} is not set: the workers need it`);

@@ -19,6 +19,7 @@ import { withCallTelemetry } from './observe/observe-calls.ts';
 import { withTaskTelemetry } from './observe/observe-task.ts';
 import { type ReportError, supervise } from './run-task.ts';
 import { selectWorkers } from './select-workers.ts';
+import { stayIdle } from './stay-idle.ts';
 
 /** Dependencies of the worker process. */
 export interface StartWorkersOptions {
@@ -36,6 +37,7 @@ export interface StartWorkersOptions {
 /**
  * Starts polling. Router and engine need not be available yet.
  * `stop` ends polling, finishes in-flight tasks and reports their results, for at most `workers.drainMs`.
+ * Without a task type to serve, it only logs a warning.
  * @throws ConfigError when a task type is unknown or not in this process's pool, or a URL is missing
  */
 export async function startWorkers({
@@ -46,6 +48,7 @@ export async function startWorkers({
   tracer,
 }: StartWorkersOptions): Promise<RunningProgram> {
   const selected = selectWorkers(config, own);
+  if (selected.length === 0) return stayIdle(log);
   const stopping = new AbortController();
   const abandoned = new AbortController();
   const backEnds = createBackEndCaller({

@@ -1,6 +1,6 @@
 // The command `init`: writes the folder of a new gateway.
 
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { CommandContext, CommandDefinition } from '../command-definition.ts';
 import { fileDependency, findPackageSource } from './init/package-source.ts';
@@ -31,13 +31,16 @@ export const init: CommandDefinition<InitOptions> = {
   run: runInit,
 };
 
-/** Writes the folder. @throws CommandError, without writing anything, when it is not empty or its name is not valid */
+/**
+ * Writes the folder.
+ * @throws CommandError, without writing anything, when it is not empty, its name is not valid, or it is unknown where
+ *   this package comes from
+ */
 export async function runInit(options: InitOptions, { args }: Pick<CommandContext, 'args'>): Promise<Outcome> {
   const folder = resolve(args[0] ?? '.');
   const name = basename(folder);
   checkName(name);
   checkEmpty(folder);
-  mkdirSync(folder, { recursive: true });
   const dependency = options.package === undefined ? findPackageSource(folder) : toDependency(options.package, folder);
   const files = writeGateway(folder, name, dependency);
   return {

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
-import { startChild } from '../stack/child.ts';
+import { describeEnding, startChild } from '../stack/child.ts';
 import type { Java } from './find-java.ts';
 
 /** One run of Maven. */
@@ -42,10 +42,10 @@ export async function runMaven({ args, cwd, env, signal }: MavenRun): Promise<vo
   const child = startChild({ command: 'mvn', args, cwd, env, output, waitUntilReady: async () => ({}) });
   const end = () => void child.stop();
   signal?.addEventListener('abort', end, { once: true });
-  const { code } = await child.ended;
+  const ending = await child.ended;
   signal?.removeEventListener('abort', end);
   signal?.throwIfAborted();
-  if (code !== 0) throw new Error(errorLines(printed));
+  if (ending.code !== 0) throw new Error(errorLines(printed || describeEnding(ending)));
 }
 
 function errorLines(printed: string): string {

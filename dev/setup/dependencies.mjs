@@ -3,19 +3,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isNodeNewEnough } from './find-node.mjs';
 import { acquireLock } from './lock.mjs';
 import { createProgress } from './progress.mjs';
-
-/** Script that ends npm when this process is killed, so that no partial installation continues unseen. */
-const exitWithParent = fileURLToPath(new URL('./exit-with-parent.sh', import.meta.url));
+import { watchChild } from './watch-child.mjs';
 
 /** Measured size of node_modules. */
 const diskGigabytes = 0.5;
-
-/** Exit code of a shell for an unknown command. */
-const commandNotFound = 127;
 
 /**
  * Installs the dependencies unless they are up to date, which takes a few milliseconds to check.
@@ -88,25 +82,29 @@ async function install(root) {
     clearInterval(timer);
     progress.clear();
   });
-  if (code === commandNotFound) throw new Error('npm is not in PATH: install Node.js with npm.');
   if (code !== 0) throw new Error(`npm ci failed:\n${said.slice(-30).join('\n')}`);
 }
+
+const notInPath = 'npm is not in PATH: install Node.js with npm.';
 
 /** npm leaves out development packages with NODE_ENV=production; the next start would then install again. */
 const includes = ['--include=dev', '--include=optional'];
 
-/** Runs `npm ci`, with the npm that started this process if there is one. Resolves with the exit code. */
+/**
+ * Runs `npm ci`, with the npm that started this process if there is one. npm ends when this process is killed, so that
+ * no partial installation continues unseen.
+ * @returns {Promise<number | null>} the exit code; null when a signal ended npm
+ * @throws Error when npm cannot be started
+ */
 function runNpm(root, onText) {
   const args = ['ci', ...includes, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=http'];
   const own = process.env.npm_execpath;
   const [command, ...before] = own?.endsWith('.js') ? [process.execPath, own] : ['npm'];
   return new Promise((resolve, reject) => {
-    const stdio = ['ignore', 'pipe', 'pipe', 'ignore', 'pipe'];
-    const npm = spawn('/bin/sh', [exitWithParent, command, ...before, ...args], { cwd: root, stdio });
+    const npm = spawn(command, [...before, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    watchChild(npm);
     for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', onText);
-    npm.stdio[4].on('error', () => {});
-    npm.on('error', reject);
-    npm.on('exit', () => npm.stdio[4].end('ended\n'));
+    npm.on('error', (error) => reject(error.code === 'ENOENT' ? new Error(notInPath, { cause: error }) : error));
     npm.on('close', resolve);
   });
 }

@@ -1,5 +1,5 @@
-// A lock file between processes, with the pid of its owner and the id of the boot. Plain JavaScript, since it runs before
-// the installation.
+// A lock file between processes, with the pid of its owner, the id of the boot and the start time of the owner. Plain
+// JavaScript, since it runs before the installation.
 
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -28,9 +28,9 @@ export async function acquireLock(path, { onWait } = {}) {
  */
 export function tryLock(path) {
   while (!makeLock(path)) {
-    const owner = ownerOf(path);
-    if (isHeld(path, owner)) return { owner };
-    takeAway(path, owner);
+    const content = readText(path) ?? '';
+    if (isHeld(path, content)) return { owner: pidIn(content) };
+    takeAway(path, content);
   }
   ours.add(path);
   const release = () => {
@@ -43,14 +43,17 @@ export function tryLock(path) {
 /** Locks of this process. Another lock file with its pid is from an earlier process with the same pid. */
 const ours = new Set();
 
-function isHeld(path, owner) {
-  return owner === process.pid ? ours.has(path) : isAlive(owner) && isOfThisBoot(path);
+function isHeld(path, content) {
+  const pid = pidIn(content);
+  if (pid === process.pid) return ours.has(path);
+  const [, boot, startTime] = content.split(' ');
+  return isAlive(pid, startTime) && isOfThisBoot(path, boot);
 }
 
 /** Creates the lock file atomically with its content; returns false when it exists. */
 function makeLock(path) {
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, bootId === undefined ? String(process.pid) : `${process.pid} ${bootId}`);
+  writeFileSync(draft, ownContent());
   try {
     linkSync(draft, path);
     return true;
@@ -62,6 +65,12 @@ function makeLock(path) {
   }
 }
 
+/** Returns the content of our lock files: `<pid> <boot id> <start time>`, or only the pid except on Linux. */
+function ownContent() {
+  if (bootId === undefined) return String(process.pid);
+  return `${process.pid} ${bootId} ${statOf(process.pid)?.startTime ?? ''}`.trim();
+}
+
 /** Id of this boot of the machine (random(4)); undefined except on Linux. */
 const bootId = readText('/proc/sys/kernel/random/boot_id');
 
@@ -69,16 +78,15 @@ const bootId = readText('/proc/sys/kernel/random/boot_id');
  * Returns true when the lock was acquired since the last boot. After a boot the pid may belong to another process.
  * Without ids, times are compared, which fails when the clock has been set or a virtual machine was paused.
  */
-function isOfThisBoot(path) {
-  const [, boot] = readText(path)?.split(' ') ?? [];
+function isOfThisBoot(path, boot) {
   if (boot !== undefined && bootId !== undefined) return boot === bootId;
   const at = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return at > Date.now() - uptime() * 1000;
 }
 
-/** Returns the pid in a lock file; 0 when the file is missing or invalid. */
-function ownerOf(path) {
-  return Number.parseInt(readText(path) ?? '', 10) || 0;
+/** Returns the pid in the content of a lock file; 0 when there is none. */
+function pidIn(content) {
+  return Number.parseInt(content, 10) || 0;
 }
 
 /** Returns the content of a file without surrounding space; undefined when it cannot be read. */
@@ -91,11 +99,11 @@ function readText(path) {
 }
 
 /** Removes the lock of a dead owner; restores the lock when another process has acquired it in between. */
-function takeAway(path, owner) {
+function takeAway(path, content) {
   const away = `${path}.${process.pid}.dead`;
   try {
     renameSync(path, away);
-    if (ownerOf(away) !== owner) linkSync(away, path);
+    if (readText(away) !== content) linkSync(away, path);
   } catch (error) {
     if (error.code !== 'ENOENT' && error.code !== 'EEXIST') throw error;
   } finally {
@@ -103,18 +111,31 @@ function takeAway(path, owner) {
   }
 }
 
-/** Returns true when a process with this pid is running. Pid 0 and zombies are not. */
-function isAlive(pid) {
+/**
+ * Returns true when the process is running. Pid 0 and zombies are not; neither is a process whose pid belongs to another
+ * one now, as after the restart of a container, which does not change the id of the boot.
+ * @param {string | undefined} startTime start time of the process; undefined when it is not known
+ */
+function isAlive(pid, startTime) {
   if (pid <= 0) return false;
   try {
     process.kill(pid, 0);
   } catch (error) {
-    return error.code === 'EPERM';
+    if (error.code !== 'EPERM') return false;
   }
-  try {
-    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    // Not on Linux.
-    return true;
-  }
+  const stat = statOf(pid);
+  if (stat === undefined) return true;
+  return stat.state !== 'Z' && (startTime === undefined || startTime === stat.startTime);
+}
+
+/**
+ * Reads /proc/<pid>/stat (proc(5)): the state of a process, and its start time in clock ticks since the boot.
+ * @returns {{ state: string, startTime: string } | undefined} undefined except on Linux
+ */
+function statOf(pid) {
+  const text = readText(`/proc/${pid}/stat`);
+  if (text === undefined) return undefined;
+  // Field 2 is the name of the program in parentheses, which may contain spaces and parentheses. Field 3 follows it.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[3 - 3], startTime: fields[22 - 3] };
 }

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { watchChild } from '../setup/watch-child.mjs';
 import { setNiceness } from './niceness.ts';
 
 /** How a process ended: either `code` or `signal` is set, or `error` when it could not be started. */
@@ -51,22 +51,20 @@ export interface ChildOptions {
   readonly waitUntilReady?: (signal: AbortSignal) => Promise<Ready>;
 }
 
-/** Script that runs a command and ends it when this process dies. */
-const exitWithParent = fileURLToPath(new URL('../setup/exit-with-parent.sh', import.meta.url));
-
 /**
  * Starts a process in its own process group. Ctrl-C in the terminal then reaches only this process, which stops its
  * children in order.
  */
 export function startChild(options: ChildOptions): Child {
   const channel = options.waitUntilReady === undefined ? 'ipc' : 'ignore';
-  const child = spawn('/bin/sh', [exitWithParent, options.command, ...options.args], {
-    stdio: ['ignore', 'pipe', 'pipe', channel, 'pipe'],
+  const child = spawn(options.command, options.args, {
+    stdio: ['ignore', 'pipe', 'pipe', channel],
     env: options.env,
     cwd: options.cwd,
     detached: true,
   });
   lowerPriority(child.pid, options.niceness ?? 0);
+  watchChild(child);
   child.stdout?.pipe(options.output, { end: false });
   child.stderr?.pipe(options.output, { end: false });
   const ended = untilEnded(child);
@@ -105,11 +103,8 @@ export function describeEnding({ code, signal, error }: Ending): string {
 }
 
 function untilEnded(child: ChildProcess): Promise<Ending> {
-  const exitWithParent = child.stdio[4] as Writable | null | undefined;
-  exitWithParent?.on('error', () => {});
   return new Promise((resolve) => {
     child.on('exit', (code, signal) => {
-      exitWithParent?.end('ended\n');
       // The output is complete at `close`, which a surviving grandchild could delay for ever.
       setTimeout(resolve, 1_000, { code, signal }).unref();
     });

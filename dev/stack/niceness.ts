@@ -1,19 +1,29 @@
 // Sets the niceness of a process and of its scheduling group.
 
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
- * Sets the niceness of a process (nice(2)), which its later children inherit. With autogroups (sched(7)), Linux
- * applies niceness only within a session, so the autogroup of a session leader gets the same niceness.
+ * Sets the niceness of a process (nice(2)) and its threads, which its later children inherit. With autogroups
+ * (sched(7)), Linux applies niceness only within a session, so the autogroup of a session leader gets the same niceness.
  * @throws Error when the user lacks the permission or the process has ended
  */
 export function setNiceness(pid: number, niceness: number): void {
   setPriority(pid, niceness);
+  setThreads(pid, niceness);
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
   } catch (error) {
     if (!isWithoutGroups(error)) throw error;
+  }
+}
+
+/** On Linux, every thread has a niceness of its own. Those that start later inherit it. */
+function setThreads(pid: number, niceness: number): void {
+  try {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
+  } catch {
+    // Not on Linux, or a thread ended in the meantime.
   }
 }
 

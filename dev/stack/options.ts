@@ -3,13 +3,13 @@
 import { isIPv6 } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { stackVariables } from '#lib/config/stack-variables.ts';
 import { keyOfVariable, variableOf } from '#lib/config/environment.ts';
 import { redisUrlOf } from '../engine/redis-server.ts';
 import { sharesDatabase } from '../engine/start-engine.ts';
+import { stackDomains, type StackDomain } from './domains.ts';
 import { checkRouterCertificate, routerCertificate, trustInRouter } from './router-certificate.ts';
 import { findFreePort, type StackPort, stackPorts } from '../setup/ports.mjs';
 
@@ -61,7 +61,7 @@ export interface StackSettings {
   /** Whether the configuration names the back-end stand-ins, so that the stack starts them. */
   readonly usesStandIns: boolean;
   /** Task domains with their own workers. */
-  readonly domains: readonly string[];
+  readonly domains: readonly StackDomain[];
   /** OAuth client of the workers. */
   readonly workersClient: string;
   readonly urls: StackUrls;
@@ -131,14 +131,15 @@ export async function readSettings(
   const apiUrl = [['conductor.apiURL', `${urls.router}/conductor/api`] as const].filter(isAdapted);
   if (apiUrl.length > 0) checkRouterCertificate(config, urls.router);
   // The stack's own identity provider knows no other clients than those of development.
-  const filledIn = Object.entries(ownKeys(urls)).filter(givenIssuer === undefined ? isAdapted : isUnset);
+  const ofStack = Object.entries(ownKeys(urls)).filter(givenIssuer === undefined ? isAdapted : isUnset);
+  const filledIn = [...ofStack, ...apiUrl, ...standIns];
   const isDatabaseHidden = hasOwnDatabase && !(await isShared());
   return {
     stateDir,
     givenEngine,
     givenIssuer,
     usesStandIns: standIns.length > 0,
-    domains: [...new Set(Object.values(adaptorDomains(config)))],
+    domains: await stackDomains({ ...config, ...Object.fromEntries(filledIn) }),
     workersClient: config['workers.clientId'] ?? devWorkers.clientId,
     urls,
     isDatabaseHidden,
@@ -147,13 +148,13 @@ export async function readSettings(
     env: {
       ...env,
       ...trustInRouter(config, env),
-      ...toVariables([...filledIn, ...apiUrl, ...standIns]),
+      ...toVariables(filledIn),
       // The stack's own engine keeps its database in this file, with Java and in a container.
       ...(hasOwnDatabase && !isDatabaseHidden
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),
       ...(redisUrl !== undefined && origins['redis.url'] === undefined ? { REDIS_URL: redisUrl } : {}),
-      ...(givenIssuer === undefined ? { OAUTH_AUDIENCE: env['OAUTH_AUDIENCE'] ?? 'urn:service-router' } : {}),
+      ...(givenIssuer === undefined ? { OAUTH_AUDIENCE: config['oauth.audience'] ?? 'urn:service-router' } : {}),
       ...Object.fromEntries(ports.map(({ variable, port }) => [variable, String(port)])),
       STATE_DIR: stateDir,
     },

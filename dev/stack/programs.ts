@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { gatewayDir, moduleExtension, productDir } from '#lib/config/folders.ts';
 import { nodeArguments, nodeEnvironment } from '#lib/process/launch-settings.ts';
 import { type Child, type ChildOptions, startChild } from './child.ts';
+import type { StackDomain } from './domains.ts';
 import type { StackSettings } from './options.ts';
 
 /** A program: an entry file that is run by the current Node. */
@@ -51,12 +52,12 @@ const identityProvider: LongRunningProgram = {
 const backEnds: LongRunningProgram = { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 };
 
 /**
- * Returns the workers that run beside the adaptors of a task domain. `WORKERS_TASKTYPES` applies only to
- * workers without a domain, so it is cleared here.
+ * Returns the workers that run beside the adaptors of a task domain. The stack's own `WORKERS_TASKTYPES` applies only to
+ * workers without a domain.
  */
-function coLocatedWorkers(domain: string): LongRunningProgram {
-  const env = { WORKERS_DOMAIN: domain, WORKERS_TASKTYPES: '' };
-  return { name: `workers-${domain}`, entry: 'workers/main.ts', env, stopOrder: 1 };
+function coLocatedWorkers({ name, taskTypes }: StackDomain): LongRunningProgram {
+  const env = { WORKERS_DOMAIN: name, WORKERS_TASKTYPES: taskTypes.join() };
+  return { name: `workers-${name}`, entry: 'workers/main.ts', env, stopOrder: 1 };
 }
 
 /** The engine stops after all programs that may call it. */

@@ -34,7 +34,7 @@ export function summary(settings: Summarised, engineKind: string): string {
     ...(isDatabaseHidden ? hiddenDatabase.map((line) => ' '.repeat(21) + line) : []),
     `  identity provider  ${urls.identityProvider}${givenIssuer === undefined ? '' : '  (given by oauth.issuer)'}`,
     ...(usesStandIns ? [`  back ends          ${urls.backEnds}`] : []),
-    `  workers            ${['default pool', ...domains.map((domain) => `domain ${domain}`)].join(', ')}`,
+    `  workers            ${['default pool', ...domains.map(({ name }) => `domain ${name}`)].join(', ')}`,
     `  logs               ${shortPath(join(stateDir, 'logs'))}/*.log`,
     '',
     ...(givenIssuer === undefined ? ownTokens(settings) : givenTokens(settings)),

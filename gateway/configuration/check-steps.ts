@@ -1,5 +1,6 @@
 // Validates pipeline steps: parameters against the policy declarations, conditions with Express Gateway.
 
+import { Script } from 'node:vm';
 import type { Path } from '#lib/conductor/definitions/json-text.ts';
 import { expressGateway } from './express-gateway.ts';
 import type { FileProblems } from './file-problems.ts';
@@ -54,8 +55,18 @@ function checkAt(at: Path, condition: Condition, problems: FileProblems): void {
   try {
     if (create(condition) instanceof Promise)
       problems.add(at, `"${name}" is asynchronous: only synchronous conditions are supported`);
+    if (name === 'expression') checkExpression(condition as Condition & { expression: string });
   } catch (error) {
     problems.add(at, (error as Error).message);
+  }
+}
+
+/** Compiles an expression, as Express Gateway does for each request. @throws Error when it has a syntax error */
+function checkExpression({ expression }: { expression: string }): void {
+  try {
+    void new Script(expression);
+  } catch (error) {
+    throw new Error(`the expression cannot be compiled: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -10,10 +10,13 @@ interface EgPolicy {
   policy: (action: Record<string, unknown>) => express.RequestHandler;
 }
 
+/** Creates the function that evaluates a condition for a request. @throws Error when the parameters are invalid */
+type CreateCondition = (config: unknown) => unknown;
+
 interface EgModules {
   pipelines: { bootstrap(options: { app: Router; config: { gatewayConfig: unknown } }): Promise<Router> };
   policies: { register(policy: EgPolicy): void };
-  conditions: { init(): unknown; conditions: Record<string, (config: unknown) => unknown> };
+  conditions: { init(): unknown; conditions: Record<string, CreateCondition> };
   loggers: Record<string, { silent?: boolean }>;
 }
 
@@ -33,7 +36,22 @@ export function expressGateway(): EgModules {
     conditions: require('express-gateway/lib/conditions') as EgModules['conditions'],
   };
   modules.conditions.init();
+  letGetImplyHead(modules.conditions.conditions);
   return modules;
+}
+
+/**
+ * Makes the condition `method` treat HEAD as GET, as routes do. Otherwise a step for GET, such as `bearer`, could be
+ * bypassed with HEAD.
+ */
+function letGetImplyHead(conditions: Record<string, CreateCondition>): void {
+  const create = conditions['method'] as CreateCondition;
+  const createWithHead: CreateCondition = (config) => {
+    const accepts = create(config) as (request: { readonly method: string }) => boolean;
+    return (request: { readonly method: string }) =>
+      accepts(request) || (request.method === 'HEAD' && accepts({ method: 'GET' }));
+  };
+  conditions['method'] = createWithHead;
 }
 
 /**

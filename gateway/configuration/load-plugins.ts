@@ -31,11 +31,13 @@ export async function importPlugins(
     try {
       const plugin = (await import(specifierOf(path, rootDir))) as Plugin;
       if (isPlugin(plugin)) imported.push({ name, plugin, settings });
-      else
-        problems.add(['plugins', name], `${path} must export version, policies (created with declarePolicy) and init`);
+      else {
+        const problem = `${path} must export version, policies (created with declarePolicy) and init`;
+        problems.add(['plugins', name], `${problem}${hintOfRestart(plugin)}`);
+      }
     } catch (error) {
-      const advice = replacementOfPackage(path);
-      problems.add(['plugins', name], advice ?? `${path} cannot be loaded: ${(error as Error).message}`);
+      const problem = `${path} cannot be loaded: ${(error as Error).message}${hintOfRestart(error)}`;
+      problems.add(['plugins', name], replacementOfPackage(path) ?? problem);
     }
   }
   const provided = imported.flatMap(({ name, plugin }) => plugin.policies.map((policy) => ({ name, policy })));
@@ -56,6 +58,17 @@ function specifierOf(path: string, rootDir: string): string {
   if (ofProduct !== undefined)
     return pathToFileURL(join(productDir, 'plugins', ofProduct, `index${moduleExtension}`)).href;
   return /^[./]/.test(path) ? pathToFileURL(resolve(rootDir, path)).href : path;
+}
+
+/** Modules without a plugin, and errors of modules: Node returns the same object when the module is imported again. */
+const faultyResults = new WeakSet<object>();
+
+/** Returns what an operator must know about a module that was already faulty when it was imported before. */
+function hintOfRestart(result: unknown): string {
+  const object = Object(result) as object;
+  if (faultyResults.has(object)) return '; if this has been corrected, restart the router: Node has kept the old code';
+  faultyResults.add(object);
+  return '';
 }
 
 function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {

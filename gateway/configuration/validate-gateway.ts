@@ -1,6 +1,7 @@
 // Validates gateway.config.yml as a whole without starting plugins, for `service-router check`, `npm start` and the router.
 
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
+import { checkAuthentication } from './check-authentication.ts';
 import { checkCondition, checkParameters } from './check-steps.ts';
 import { describeGateway } from './describe-gateway.ts';
 import { describedEndpoint } from './described-endpoint.ts';
@@ -56,6 +57,8 @@ export async function validateGateway(given: GatewayFile): Promise<GatewayValida
       await pause();
     }
   }
+  // Only valid conditions can be evaluated.
+  if (problems.count === 0) for (const route of routes) checkAuthentication(route, problems);
   if (problems.count > 0) return read;
   const document = await describe(read, declarations, ({ pipeline }) => placeOf(pipeline));
   return document === undefined

@@ -1,6 +1,17 @@
 // A parsed YAML text that locates each value by line and column.
 
-import { type Document, isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml';
 import type { Path, Position } from '#lib/conductor/definitions/json-text.ts';
 
 /** A YAML text, its value, and the positions of its keys and items. */
@@ -15,9 +26,11 @@ export class YamlText {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, merge: true });
     // Report only the first syntax error: the parser reports follow-up errors for nearly every word after it.
     const firstFault = this.#document.errors.find(({ code }) => code !== 'DUPLICATE_KEY');
-    this.syntaxErrors = this.#document.errors
+    const faults = this.#document.errors
       .filter((error) => error.code === 'DUPLICATE_KEY' || error === firstFault)
-      .map(({ pos, message }) => ({ at: this.#position(pos[0]), message }));
+      .map(({ pos, message }) => ({ offset: pos[0], message }));
+    if (firstFault === undefined) faults.push(...faultyReferences(this.#document));
+    this.syntaxErrors = faults.map(({ offset, message }) => ({ at: this.#position(offset), message }));
     this.value = this.syntaxErrors.length === 0 ? this.#document.toJS() : undefined;
   }
 
@@ -38,6 +51,28 @@ export class YamlText {
     const { line, col } = this.#lines.linePos(offset);
     return { line, column: col };
   }
+}
+
+/** Returns the aliases without an anchor, and the sources of merge keys that are not maps. The parser accepts both. */
+function faultyReferences(document: Document): { offset: number; message: string }[] {
+  const found: { offset: number; message: string }[] = [];
+  const add = (node: unknown, message: string) => found.push({ offset: offsetOf(node) ?? 0, message });
+  const targetOf = (node: unknown) => (isAlias(node) ? node.resolve(document) : node);
+  visit(document, {
+    Alias(_key, alias) {
+      if (targetOf(alias) === undefined) add(alias, `there is no anchor "${alias.source}" before this alias`);
+    },
+    Pair(_key, { key, value }) {
+      if (!isScalar(key) || key.source !== '<<' || key.type !== 'PLAIN') return;
+      const merged = targetOf(value);
+      const sources = isSeq(merged) ? merged.items : [value];
+      for (const source of sources) {
+        const target = targetOf(source);
+        if (target !== undefined && !isMap(target)) add(source, 'only a map, or a list of maps, can be merged');
+      }
+    },
+  });
+  return found;
 }
 
 /** Returns the child of a node, and the offset at which messages about it point. */

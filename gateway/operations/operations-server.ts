@@ -35,7 +35,7 @@ export async function startOperationsServer(options: {
   port: number;
   /** Accepted host names, in addition to IP addresses and localhost. */
   hosts: readonly string[];
-  readiness: { ask(): Promise<Readiness> };
+  readiness: { ask(): Promise<Readiness>; readonly draining?: boolean };
   metrics?: Registry;
   pages?: OperationsRoutes;
   /** Configuration keys of host and port, for the error message. */
@@ -44,7 +44,9 @@ export async function startOperationsServer(options: {
   const { host, port, hosts, readiness, metrics, pages, keys } = options;
   const routes: OperationsRoutes = {
     ...pages,
-    '/health/live': async (response) => sendJson(response, 200, { status: 'live' }),
+    // The status code stays 200 during a drain: otherwise, an orchestrator would kill the process.
+    '/health/live': async (response) =>
+      sendJson(response, 200, { status: readiness.draining ? 'shutting down' : 'live' }),
     '/health/ready': async (response) => {
       const { ready, ...found } = await readiness.ask();
       sendJson(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', ...found });

@@ -69,6 +69,11 @@ export class RouterReadiness {
     if (noticeMs > 0) await pause(noticeMs);
   }
 
+  /** Whether the router is shutting down. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
   /** Runs the checks of all sources and returns the combined result. While draining, returns `not ready` at once. */
   async ask(): Promise<Readiness> {
     if (this.#draining) return { ready: false, reasons: { router: ['shutting down'] }, notices: {} };

@@ -3,9 +3,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import { contextOf, type SheddingCheck, type Policy } from '../plugin-api/plugin-api.ts';
-import { type PipelineStep, pathsOf } from '../plugin-api/gateway-config-schema.ts';
+import { methodsOf, type PipelineStep, pathsOf } from '../plugin-api/gateway-config-schema.ts';
 import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
-import { createRouteLookup, methodsOf, type RouteLookup } from './route-lookup.ts';
+import { createRouteLookup, type RouteLookup } from './route-lookup.ts';
 
 interface SheddingRoute {
   readonly name: string;

@@ -1,7 +1,7 @@
 // Route table lookups: the entry for the path and method of a request, and the methods of a path.
 
 import express, { type Request } from 'express';
-import { allMethods, type GatewayConfig, pathsOf } from '../plugin-api/gateway-config-schema.ts';
+import { type GatewayConfig, methodsOf, pathsOf } from '../plugin-api/gateway-config-schema.ts';
 
 /** One entry of the route table. */
 export interface RouteEntry<T> {
@@ -75,10 +75,4 @@ function createPathSearch<R extends Pick<RouteEntry<unknown>, 'paths'>>(
     probe(request, {} as never, () => undefined);
     request.params = params;
   };
-}
-
-/** Returns the methods of an endpoint; GET implies HEAD. */
-export function methodsOf(endpoint: GatewayConfig['apiEndpoints'][string]): string[] {
-  const methods: readonly string[] = endpoint.methods ?? allMethods;
-  return methods.includes('GET') ? ['GET', 'HEAD', ...methods.filter((method) => method !== 'GET')] : [...methods];
 }

@@ -106,3 +106,9 @@ export function pathsOf(endpoint: GatewayConfig['apiEndpoints'][string]): string
 
 /** Methods of an endpoint without a `methods` list. */
 export const allMethods = [...routableMethods, 'OPTIONS'] as const;
+
+/** Returns the methods of an endpoint; GET implies HEAD. */
+export function methodsOf(endpoint: GatewayConfig['apiEndpoints'][string]): string[] {
+  const methods: readonly string[] = endpoint.methods ?? allMethods;
+  return methods.includes('GET') ? ['GET', 'HEAD', ...methods.filter((method) => method !== 'GET')] : [...methods];
+}

@@ -2,6 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EngineDatabase } from '#lib/conductor/database/database.ts';
+import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { type Batch, countPrunable, pruneExecutions, type PruneContext } from './prune-executions.ts';
 import type { PruneRule } from './rules.ts';
 
@@ -56,7 +57,9 @@ export async function prune(
   options: PruneOptions,
   onProgress: (done: number) => void = () => undefined,
 ): Promise<PruneReport> {
-  const { rules, database } = options;
+  const { api, rules, database } = options;
+  // On an engine without an index, this records the ends that no router has seen: only recorded ends can be found.
+  await api.count({ statuses: openStatuses });
   const pacer = new Pacer(options.signal);
   const onBatch = async ({ inspected }: Batch) => {
     onProgress(inspected);

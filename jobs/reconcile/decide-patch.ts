@@ -1,5 +1,6 @@
 // Decides what is missing for a PATCH: an unpublished event, an MDM workflow that was not started, an unknown outcome.
 
+import { isCancelledUnsent } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
@@ -39,7 +40,7 @@ export function decidePatch(
   context: DecisionContext,
 ): Decision {
   if (!hasEnded(execution)) return decideRunning(execution, context);
-  if (related.notified || isSuperseded(execution)) return settled;
+  if (related.notified || isSuperseded(execution) || isCancelledUnsent(execution)) return settled;
   if (!hasElapsed(execution.endTime, context)) return waiting;
   const intake = lastTask(execution, intakeTask);
   if (intake === undefined) return settled;

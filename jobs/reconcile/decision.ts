@@ -36,6 +36,8 @@ export interface DecisionContext {
   readonly codec: PayloadCodec;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** How long this reconciler has seen the same tasks in progress, in milliseconds, see {@link tasksInProgress}. */
+  readonly unchangedMs: number;
   /** Grace period for the engine, in milliseconds. */
   readonly afterMs: number;
 }
@@ -79,12 +81,22 @@ export function isLost(task: ExecutedTask | undefined, context: DecisionContext)
   return isOverdue(task, context) || isGivenUp(task, context);
 }
 
-/** Returns true when a task should have timed out: an engine that was killed may have lost the timeout. */
-function isOverdue(task: ExecutedTask | undefined, { now, afterMs }: DecisionContext): boolean {
-  if (task?.status !== 'IN_PROGRESS') return false;
-  const { startTime = 0, updateTime = 0, responseTimeoutSeconds = 0 } = task;
-  const heardAt = Math.max(startTime, updateTime);
-  return heardAt > 0 && responseTimeoutSeconds > 0 && now - heardAt >= responseTimeoutSeconds * 1_000 + afterMs;
+/**
+ * Returns true when a task should have timed out: an engine that was killed may have lost the timeout. The times of the
+ * task are not compared with this router's clock: if that clock were ahead, a healthy task would be ended.
+ */
+function isOverdue(task: ExecutedTask | undefined, { unchangedMs, afterMs }: DecisionContext): boolean {
+  const { status, responseTimeoutSeconds = 0 } = task ?? {};
+  if (status !== 'IN_PROGRESS' || responseTimeoutSeconds === 0) return false;
+  return unchangedMs >= responseTimeoutSeconds * 1_000 + afterMs;
+}
+
+/** Returns a text that changes whenever a worker receives one of the tasks, extends its lease or reports its result. */
+export function tasksInProgress({ tasks }: WholeExecution): string {
+  return tasks
+    .filter(({ status }) => status === 'IN_PROGRESS')
+    .map(({ taskId, startTime = 0, updateTime = 0, pollCount = 0 }) => [taskId, startTime, updateTime, pollCount])
+    .join();
 }
 
 /** Returns true when a task of an open execution has ended without success and nothing has followed for `afterMs`. */

@@ -11,7 +11,7 @@ import type { ExecutionKind } from './classify.ts';
 import { decideNotification, decideShare } from './decide-notification.ts';
 import { decideOther } from './decide-other.ts';
 import { decidePatch } from './decide-patch.ts';
-import type { Decision, DecisionContext } from './decision.ts';
+import { type Decision, type DecisionContext, tasksInProgress } from './decision.ts';
 import type { EventBacklog } from './event-backlog.ts';
 import { UnknownVersion } from './mdm-definitions.ts';
 import type { OpenExecution, OpenExecutions } from './open-executions.ts';
@@ -43,9 +43,11 @@ export interface InspectionOptions {
   readonly probeLimiter: ProbeLimiter;
   readonly backlog: EventBacklog;
   readonly now: () => number;
+  /** See `ReconcileRoundsOptions`. */
+  readonly monotonicNow: () => number;
   /** When true, repairs are reported and not applied. */
   readonly dryRun: boolean;
-  readonly context: Omit<DecisionContext, 'now'>;
+  readonly context: Omit<DecisionContext, 'now' | 'unchangedMs'>;
   readonly onFinding: (finding: ReconcileFinding) => void;
 }
 
@@ -180,8 +182,9 @@ export class Inspection {
   }
 
   async #decide(execution: WholeExecution, open: OpenExecution, related: RelatedExecutions): Promise<Decision> {
-    const { probeLimiter, now } = this.#options;
-    const context = { ...this.#options.context, now: now() };
+    const { open: list, probeLimiter, now, monotonicNow } = this.#options;
+    const unchangedMs = list.recordInProgress(execution.workflowId, tasksInProgress(execution), monotonicNow());
+    const context = { ...this.#options.context, now: now(), unchangedMs };
     try {
       switch (kindOf(execution, open.kind)) {
         case 'patch': {

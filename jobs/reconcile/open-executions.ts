@@ -26,10 +26,16 @@ interface Entry extends OpenExecution {
   dueAt: number;
   pauseMs: number;
   missing: Case | null;
+  /** Whether the execution had ended when its index row was last read. */
+  hasEnded: boolean;
+  /** The tasks in progress at the last inspection, and since when they have been unchanged (monotonic milliseconds). */
+  inProgress: { readonly tasks: string; readonly since: number } | null;
 }
 
-/** Size at which scanning stops until executions are removed. */
-const maxOpen = 10_000;
+/** Number of ended executions at which scanning for more of them stops until some are removed. */
+const maxEnded = 10_000;
+/** Size at which no further running or paused executions are added; the scan finds them again later. */
+const maxEntries = 2 * maxEnded;
 /** Longest pause between two inspections, in milliseconds. */
 const maxPauseMs = 600_000;
 /** Size of the set of removed executions that the index still lists as open; they are not added again. */
@@ -46,9 +52,12 @@ export class OpenExecutions {
     this.#firstPauseMs = firstPauseMs;
   }
 
-  /** True when no further executions should be scanned. */
+  /**
+   * True when no further ended executions should be scanned. Running ones do not count: thousands can wait for MDM or
+   * for the workers of one college, and must not hide what is missing elsewhere.
+   */
   get isFull(): boolean {
-    return this.#entries.size >= maxOpen;
+    return [...this.#entries.values()].filter((entry) => entry.hasEnded).length >= maxEnded;
   }
 
   /** Adds an execution. A known execution that has ended since its last inspection is due immediately. */
@@ -57,11 +66,12 @@ export class OpenExecutions {
     if (hasEnded(summary)) this.#staleRows.delete(workflowId);
     const known = this.#entries.get(workflowId);
     if (known !== undefined) {
+      known.hasEnded = hasEnded(summary);
       const hasNews = hasEnded(summary) && known.summary === null && known.missing === null;
       if (hasNews) Object.assign(known, { summary, dueAt: now, pauseMs: this.#firstPauseMs });
       return;
     }
-    if (!hasEnded(summary) && (this.#staleRows.has(workflowId) || this.isFull)) return;
+    if (!hasEnded(summary) && (this.#staleRows.has(workflowId) || this.#entries.size >= maxEntries)) return;
     const source = kind === 'patch' || kind === 'other' ? workflowId : (correlationId ?? '');
     this.#entries.set(workflowId, {
       workflowId,
@@ -71,6 +81,8 @@ export class OpenExecutions {
       dueAt: now,
       pauseMs: this.#firstPauseMs,
       missing: null,
+      hasEnded: hasEnded(summary),
+      inProgress: null,
     });
   }
 
@@ -99,6 +111,18 @@ export class OpenExecutions {
     entry.dueAt = now + entry.pauseMs;
     entry.pauseMs = Math.min(entry.pauseMs * 2, maxPauseMs);
     entry.summary = null;
+  }
+
+  /**
+   * Records the tasks in progress that an inspection found, and returns for how long inspections have found the same
+   * ones, in milliseconds.
+   * @param now monotonic, in milliseconds
+   */
+  recordInProgress(workflowId: string, tasks: string, now: number): number {
+    const entry = this.#entries.get(workflowId);
+    if (entry === undefined) return 0;
+    if (entry.inProgress?.tasks !== tasks) entry.inProgress = { tasks, since: now };
+    return now - entry.inProgress.since;
   }
 
   /** Makes the execution wait for a permit to probe its back end; undefined: it waits no longer. */

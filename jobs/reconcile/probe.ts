@@ -1,6 +1,6 @@
 // Probes: they read the resource of a PATCH through a workflow version without an event, to verify whether it was applied.
 
-import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { reconcilerRoute } from '#lib/envelope/inbound.ts';
@@ -79,8 +79,7 @@ export function decideByResponse(
     case 'some':
       return handlers.applied({
         ...handlers.codec.packOutbound(response, { inbound, executionId: execution.workflowId }),
-        // The time of the PATCH, not of the probe: later writes are newer and cause their own notifications.
-        ...answeredAt(lastTask(execution, intakeTask)?.startTime),
+        ...answeredAt(lastTask(execution, intakeTask)),
       });
     case 'none':
       return settled;
@@ -89,7 +88,13 @@ export function decideByResponse(
   }
 }
 
-function answeredAt(time = 0): { answeredAt?: string } {
+/**
+ * Returns the time of the PATCH, not of the probe: later writes, also those of other colleges, are newer and cause their
+ * own notifications. A PATCH whose worker gave up may have been applied until then, after a shorter one whose value it
+ * has replaced. Without a report of the worker, the end says nothing about the back end.
+ */
+function answeredAt({ status = '', startTime = 0, endTime = 0 }: Partial<ExecutedTask> = {}): { answeredAt?: string } {
+  const time = status.startsWith('FAILED') ? endTime : startTime;
   return time === 0 ? {} : { answeredAt: new Date(time).toISOString() };
 }
 

@@ -1,6 +1,7 @@
 // Finds and repairs executions that the engine lost between a successful PATCH and MDM, in bounded rounds.
 
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { Case } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { classify } from './classify.ts';
 import type { DecisionContext } from './decision.ts';
@@ -26,6 +27,8 @@ export interface ReconcileRoundsOptions {
   readonly lookBackMs: number;
   /** Returns the time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
+  /** Returns milliseconds that no correction of the clock changes. Default: `performance.now`. */
+  readonly monotonicNow?: () => number;
 }
 
 /** Options of one round. */
@@ -188,7 +191,7 @@ export class ReconcileRounds {
    */
   async #settleByIndex(): Promise<void> {
     const now = this.#now();
-    const due = this.#open.due(now);
+    const due = this.#open.due(now).filter(({ summary }) => summary !== null && hasEnded(summary));
     const queued: OpenExecution[] = [];
     for (const chunk of chunksOf(due)) {
       const related = await this.#loadRelated(chunk);
@@ -206,9 +209,10 @@ export class ReconcileRounds {
   }
 
   async #inspectDue(round: Round, { dryRun, onFinding }: Required<RunOptions>): Promise<void> {
-    const { api, codec, afterMs } = this.#options;
+    const { api, codec, afterMs, monotonicNow = () => performance.now() } = this.#options;
     const inspection = new Inspection({
-      ...{ api, dryRun, now: this.#now, open: this.#open, probeLimiter: this.#probeLimiter, backlog: this.#backlog },
+      ...{ api, dryRun, now: this.#now, monotonicNow },
+      ...{ open: this.#open, probeLimiter: this.#probeLimiter, backlog: this.#backlog },
       context: { mdmDefinitions: this.#mdmDefinitions, codec, afterMs },
       onFinding: (finding) => {
         round.findings.push(finding);

@@ -33,6 +33,9 @@ const backlogPauseMs = 1_000;
 /** The leader gives up the lock after this many failed rounds in succession, about five minutes. */
 const maxFailedRounds = 10;
 
+/** Values of the `outcome` label. All start at 0: an alert cannot compare a series that does not exist yet. */
+const outcomes = ['done', 'failed', 'not_leader'] as const;
+
 /** Starts the loop; the first round starts at once. */
 export function startReconciler(options: ReconcilerOptions): Reconciler {
   const { createRounds, lookBackMs, lock, intervalMs, log } = options;
@@ -138,8 +141,9 @@ function createMetrics(registry: Registry) {
     for (const each of cases) unreconciled.set({ case: each }, counts.get(each) ?? 0);
   };
   setUnreconciled(new Map());
+  for (const outcome of outcomes) rounds.inc({ outcome }, 0);
   return {
-    countRound: (outcome: 'done' | 'failed' | 'not_leader') => rounds.inc({ outcome }),
+    countRound: (outcome: (typeof outcomes)[number]) => rounds.inc({ outcome }),
     setUnreconciled,
     countFinding: (finding: ReconcileFinding) => {
       if (finding.action !== 'none') reconciled.inc({ case: finding.case, action: finding.action });

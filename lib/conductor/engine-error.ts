@@ -36,22 +36,3 @@ export class EngineError extends Error {
     return this.kind === 'unreachable' || (this.kind === 'refused' && (this.status ?? 500) < 500);
   }
 }
-
-/** Codes of errors that occur before any byte of the request is sent. */
-const beforeSending = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
-/** Converts a transport error to `unreachable` or `interrupted`. @param call method and path, for the message */
-export function toEngineError(error: unknown, call: string): EngineError {
-  if (error instanceof EngineError) return error;
-  const { code = '', syscall } = error as { code?: string; syscall?: string };
-  // `connect` also covers exhausted local resources: file descriptors and ports.
-  const kind = beforeSending.has(code) || syscall === 'connect' ? 'unreachable' : 'interrupted';
-  return new EngineError(kind, `${call}: ${code || (error as Error).message}`, { cause: error });
-}

@@ -1,7 +1,7 @@
 // A round-robin load balancer for the servers of one engine, which share one database, with failover.
 
 import { lookup } from '#lib/http/lookup.ts';
-import { Pool } from '#lib/http/undici.ts';
+import { oneCallPerConnection, Pool } from '#lib/http/undici.ts';
 import { EngineError } from './engine-error.ts';
 import { type EngineRequest, type EngineResponse, sendCall } from './send-call.ts';
 
@@ -48,7 +48,7 @@ export class EngineServers {
     if (urls.length === 0) throw new Error('the engine needs at least one URL');
     // With several servers, enough of a call's time must be left for the next one.
     const connect = { timeout: urls.length === 1 ? 2_000 : 1_000, lookup };
-    const options = { connections, pipelining: 1, keepAliveTimeout: 20_000, connect };
+    const options = { ...oneCallPerConnection, connections, keepAliveTimeout: 20_000, connect };
     this.#servers = urls.map((url) => ({
       url,
       pool: new Pool(url, options),

@@ -1,7 +1,7 @@
 // Sends one HTTP request to the engine and buffers the response: one deadline, no retries.
 
 import type { Dispatcher } from 'undici';
-import { EngineError, toEngineError } from './engine-error.ts';
+import { EngineError } from './engine-error.ts';
 import { StringShortener } from './shorten-strings.ts';
 import { startStopwatch } from './stopwatch.ts';
 
@@ -46,7 +46,7 @@ export function sendCall(
   const collector = new ResponseCollector({
     name,
     resolve,
-    reject: (error) => reject(toEngineError(error, name)),
+    reject,
     signal,
     timeoutMs,
     shortener: longestString === undefined ? undefined : new StringShortener(longestString),
@@ -64,7 +64,7 @@ interface CollectorOptions {
   /** Method and path, for messages. */
   name: string;
   resolve: (response: EngineResponse) => void;
-  reject: (error: Error) => void;
+  reject: (error: EngineError) => void;
   signal: AbortSignal | undefined;
   /** From the call to the last byte of the response, including the wait for a connection. */
   timeoutMs: number;
@@ -90,9 +90,9 @@ class ResponseCollector implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
     // Nothing has been written yet, so a late request is never sent. After a suspension, its timer may not have fired yet.
     if (this.#isLate || this.#sinceCallMs() > this.#options.timeoutMs) return controller.abort(new Error('too late'));
-    this.#controller = controller;
     const { signal } = this.#options;
     if (signal === undefined) return;
     const abort = () => controller.abort(new Error('the caller has disconnected'));
@@ -124,7 +124,11 @@ class ResponseCollector implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#release();
-    this.#options.reject(error);
+    const { name, reject } = this.#options;
+    if (error instanceof EngineError) return reject(error);
+    // Without a connection, the request never starts: DNS, TCP or the TLS handshake has failed.
+    const kind = this.#controller === undefined ? 'unreachable' : 'interrupted';
+    reject(new EngineError(kind, `${name}: ${(error as { code?: string }).code || error.message}`, { cause: error }));
   }
 
   #giveUp(): void {

@@ -49,5 +49,7 @@ export interface TaskResult {
   reasonForIncompletion?: string;
   callbackAfterSeconds?: number;
   workerId?: string;
+  /** True: the task stays with its worker, and the engine ignores all other fields, even if the status is missing. */
+  extendLease?: boolean;
   [field: string]: unknown;
 }

@@ -29,6 +29,11 @@ export interface LoadOptions {
   rootDir?: string;
   /** Keys without a default that this program requires. */
   required?: readonly ConfigKey[];
+  /**
+   * Whether last known good copies are used instead of remote files that cannot be fetched. Default: true. A reload sets
+   * false, because the active configuration is at least as new as the copies.
+   */
+  useCopies?: boolean;
   /** Additional checks in production, beyond the schema; resolves with one line per problem. */
   checkProduction?: (config: PartialConfig) => Promise<readonly string[]>;
 }
@@ -37,7 +42,7 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: Readonly<Record<string, string>>;
-  /** Deprecated and removed names in use, one sentence each with what to do. */
+  /** Deprecated and removed names in use, each with what to do, and copies that are used instead of remote files. */
   readonly warnings: readonly string[];
   /**
    * Saves last known good copies of the remote files. Call it once the program runs with this configuration, so that a
@@ -121,7 +126,7 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
   return {
     config: Object.freeze(values) as unknown as Config,
     origins,
-    warnings,
+    warnings: [...layers.flatMap(({ warning }) => warning ?? []), ...warnings],
     keepCopies: (warn) => layers.forEach((layer) => keepCopy(layer, warn)),
   };
 }
@@ -138,12 +143,14 @@ function withoutInvalid(values: Record<string, unknown>, errors: readonly ErrorO
   return Object.fromEntries(Object.entries(values).filter(([key]) => !invalid.has(key))) as PartialConfig;
 }
 
-async function readLayers({ env = process.env, rootDir }: LoadOptions, problems: string[]): Promise<RemoteLayer[]> {
+async function readLayers(options: LoadOptions, problems: string[]): Promise<RemoteLayer[]> {
+  const { env = process.env, rootDir, useCopies } = options;
   const environment = readEnvironment(env);
   const setting = (key: ConfigKey) => environment.values[key];
   const remote = {
     timeoutMs: Number(setting('config.timeoutMs') ?? 3000) || 3000,
     lastKnownGoodDir: setting('config.lastKnownGoodDir'),
+    useCopies,
   };
   const attempts: (() => RemoteLayer | null | Promise<RemoteLayer>)[] = [
     () => readDefaults(rootDir),
@@ -207,7 +214,8 @@ function expectedFormat(format: string): string {
 
 const otherFormats: Readonly<Record<string, string>> = {
   'http-url': 'must be an http or https URL',
-  'http-origin': 'must be an http or https URL without a path, such as http://127.0.0.1:8082: calls begin with /api',
+  'http-origin':
+    'must be an http or https URL such as http://127.0.0.1:8082, without a path (the path of each call begins with /api)',
   'redis-url': 'must be rediss://user:password@host:port, or redis://…',
   'payload-key': 'must be <key id>:<32 bytes in base64>; the id has at most 32 letters, digits, _ and -',
   'engine-database-url': 'must be sqlite:<file> or postgresql://user:password@host:port/database',

@@ -24,6 +24,13 @@ export const oauth = {
     }),
     true,
   ),
+  'oauth.introspectionRequiresTokenType': withDefault(
+    Type.Boolean({
+      description:
+        'rejects opaque tokens whose introspection response has no `token_type`; set `false` for a provider that returns no `token_type`, if it issues no refresh tokens or returns `token_use`',
+    }),
+    true,
+  ),
   'oauth.algorithms': list('accepted signature algorithms (RFC 7518 names; asymmetric only)', [
     'RS256',
     'PS256',

@@ -16,8 +16,10 @@ export interface RemoteOptions {
   position: number;
   /** Number of attempts, with a short pause between them. Default: 3. */
   tries?: number;
-  /** Directory of the last known good copies, which are used when a file cannot be fetched. Default: none. */
+  /** Directory of the last known good copies. Default: none. */
   lastKnownGoodDir?: string | undefined;
+  /** Whether a copy is used when a file cannot be fetched. Default: true. */
+  useCopies?: boolean | undefined;
 }
 
 /** A layer from a remote file. */
@@ -27,11 +29,13 @@ export interface RemoteLayer extends Layer {
    * @throws Error of the file system
    */
   readonly keep?: () => void;
+  /** Why the last known good copy is used. Absent when the file was fetched. */
+  readonly warning?: string;
 }
 
 /**
  * Reads a property file by its http, https or file URL. Nothing is written; see {@link RemoteLayer.keep}.
- * @throws Error with the URL (without credentials) and the reason, when all attempts failed and there is no copy
+ * @throws Error with the URL (without credentials) and the reason, when all attempts failed and no copy is used
  */
 export async function readRemote(address: string, options: RemoteOptions): Promise<RemoteLayer> {
   const url = URL.parse(address);
@@ -40,7 +44,7 @@ export async function readRemote(address: string, options: RemoteOptions): Promi
     throw new Error(`config.url: address ${options.position} ${hint}`);
   }
   if (url.protocol === 'file:') return { ...readPropertyFile(fileURLToPath(url)), origin: address };
-  const { lastKnownGoodDir: dir } = options;
+  const { lastKnownGoodDir: dir, useCopies = true } = options;
   const copy = dir && join(dir, `${digest(address)}.properties`);
   const origin = withoutCredentials(url);
   try {
@@ -48,8 +52,10 @@ export async function readRemote(address: string, options: RemoteOptions): Promi
     const layer = { origin, values: getProperties(body) };
     return dir && copy ? { ...layer, keep: () => replaceFile({ dir, path: copy, body }) } : layer;
   } catch (error) {
-    if (copy && existsSync(copy)) return { ...readPropertyFile(copy), origin: `${origin} (last known good copy)` };
-    throw new Error(`${origin} cannot be read: ${(error as Error).message}`, { cause: error });
+    const problem = `${origin} cannot be read: ${(error as Error).message}`;
+    if (!useCopies || !copy || !existsSync(copy)) throw new Error(problem, { cause: error });
+    const warning = `${problem}; its last known good copy is used`;
+    return { ...readPropertyFile(copy), origin: `${origin} (last known good copy)`, warning };
   }
 }
 
@@ -72,14 +78,19 @@ async function fetchWithRetries(url: URL, { timeoutMs, tries = 3 }: RemoteOption
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      const response = await fetch(bare, { headers, signal: AbortSignal.timeout(timeoutMs) });
-      if (!response.ok) throw new Error(`the server responded with ${response.status}`);
+      const response = await fetch(bare, { headers, signal: AbortSignal.timeout(timeoutMs), redirect: 'manual' });
+      if (!response.ok) throw new Error(`the server responded with ${describeStatus(response.status)}`);
       return await response.text();
     } catch (error) {
       if (attempt >= tries) throw new Error(reasonOf(error, timeoutMs), { cause: error });
       await delay(200 * attempt);
     }
   }
+}
+
+/** A redirect could lead from https to http, or away from the servers that the operator trusts. */
+function describeStatus(status: number): string {
+  return status >= 300 && status < 400 ? `${status}: redirects are not followed` : String(status);
 }
 
 function reasonOf(error: unknown, timeoutMs: number): string {

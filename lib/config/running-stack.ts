@@ -4,6 +4,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { readBootId } from './boot-id.ts';
+import { readStartTime } from './process-start-time.ts';
 
 /** A stack running on this machine. It contains no secrets. */
 export interface RunningStack {
@@ -32,6 +33,8 @@ export interface RunningStack {
 interface StackFile extends RunningStack {
   /** Boot of the machine that the stack was started in; absent except on Linux. */
   readonly bootId?: string | undefined;
+  /** Start time of the process in clock ticks since the boot; absent except on Linux. */
+  readonly processStartTime?: string | undefined;
 }
 
 const fileIn = (stateDir: string) => join(stateDir, 'stack.json');
@@ -43,7 +46,7 @@ const fileIn = (stateDir: string) => join(stateDir, 'stack.json');
 export function writeRunningStack(stateDir: string, stack: RunningStack): () => void {
   const file = fileIn(stateDir);
   const draft = `${file}.${stack.pid}`;
-  const content: StackFile = { ...stack, bootId: readBootId() };
+  const content: StackFile = { ...stack, bootId: readBootId(), processStartTime: readStartTime(stack.pid) };
   writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   renameSync(draft, file);
   return () => rmSync(file, { force: true });
@@ -55,8 +58,9 @@ export function writeRunningStack(stateDir: string, stack: RunningStack): () => 
  */
 export function readRunningStack(stateDir: string): RunningStack | undefined {
   try {
-    const { bootId, ...stack } = JSON.parse(readFileSync(fileIn(stateDir), 'utf8')) as StackFile;
-    return isOfThisBoot(stack, bootId) && isAlive(stack) ? stack : undefined;
+    const { bootId, processStartTime, ...stack } = JSON.parse(readFileSync(fileIn(stateDir), 'utf8')) as StackFile;
+    const isRunning = isOfThisBoot(stack, bootId) && isAlive(stack) && hasStartedAt(stack, processStartTime);
+    return isRunning ? stack : undefined;
   } catch {
     return undefined;
   }
@@ -67,6 +71,15 @@ function isOfThisBoot({ startedAt }: RunningStack, bootId: string | undefined): 
   const current = readBootId();
   if (bootId !== undefined && current !== undefined) return bootId === current;
   return Date.parse(startedAt) > Date.now() - uptime() * 1_000;
+}
+
+/**
+ * Returns whether the process has this start time; true when either is unknown. After the restart of a container, which
+ * does not change the id of the boot, its pid may belong to another process.
+ */
+function hasStartedAt({ pid }: RunningStack, startTime: string | undefined): boolean {
+  const current = readStartTime(pid);
+  return startTime === undefined || current === undefined || startTime === current;
 }
 
 function isAlive({ pid }: RunningStack): boolean {

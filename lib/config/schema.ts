@@ -37,7 +37,7 @@ const conductor = {
   'conductor.uiURL': url("the engine's UI, to which the pages of executions link; no links when absent"),
   'conductor.connections': count('limit on connections from the router to each server of the engine', 64),
   'conductor.maxHeldPollMs': milliseconds(
-    "longest time a worker's poll is held, besides up to 5 seconds for a fetch in flight",
+    "longest time that a worker's poll is held, plus up to 5 seconds for a fetch in flight",
     60_000,
   ),
   'conductor.databaseURL': Type.String({
@@ -93,7 +93,10 @@ const backEnds = {
     description:
       '`amqps://user:password@host:port/vhost` or `amqp://…`: RabbitMQ to which MDM publishes its own updates; none when absent',
   }),
-  'mdm.retryWindowSeconds': seconds('how long an undelivered notification or share is retried', 86_400),
+  'mdm.retryWindowSeconds': seconds(
+    'how long an undelivered notification or share is retried, from when a worker first receives it',
+    86_400,
+  ),
   'mdm.retryMaxDelaySeconds': seconds('longest pause between two attempts', 300),
 };
 
@@ -112,7 +115,10 @@ const workers = {
   'workers.domain': taskDomain(
     'Conductor task domain whose tasks the workers poll; for workers co-located with an adaptor, the MIS code of its college; default pool when absent',
   ),
-  'workers.taskTypes': list('task types that this process runs; all of its pool when empty', []),
+  'workers.taskTypes': list(
+    'task types that this process runs; when empty, all of its pool, except that a process with `workers.domain` runs those of plain back ends only when they are named here',
+    [],
+  ),
   'workers.concurrency': count('concurrent tasks of one type', 8),
   'workers.pollTimeoutMs': milliseconds('how long one poll waits for a task', 5_000),
   'workers.backEndTimeoutMs': milliseconds('deadline of one call to a back end', 20_000),
@@ -143,7 +149,7 @@ const operations = {
     format: 'redis-url',
     secret: true,
     description:
-      'Redis that shares wake-ups and locks of `Idempotency-Key`s between router instances, the limits when `limits.store` is `redis`, and the records of executions for an engine without an index; none when absent',
+      'Redis, through which router instances share wake-ups, locks of `Idempotency-Key`s, the limits (when `limits.store` is `redis`) and the records of executions (for an engine without an index); none when absent',
   }),
   'records.keyPrefix': withDefault(
     text(
@@ -193,7 +199,7 @@ const operations = {
   'config.url': list('remote property files (http, https or file), read after `config/default.properties`', []),
   'config.timeoutMs': milliseconds('deadline of one fetch of a remote property file', 3_000),
   'config.lastKnownGoodDir': text(
-    'directory of the last known good copies of remote files, used when a file cannot be fetched; off when absent',
+    'directory of the last known good copies of remote files, used when a file cannot be fetched at startup; off when absent',
   ),
   'production.accepts': withDefault(
     Type.Array(Type.Enum(['http-issuer', 'http-config', 'open-engine']), {

@@ -113,7 +113,8 @@ function namedByConnection(value: unknown): string[] {
     ? []
     : String(value)
         .toLowerCase()
-        .split(/[ \t]*,[ \t]*/);
+        .split(',')
+        .map((name) => name.trim());
 }
 
 /**

@@ -16,3 +16,10 @@ export type Pool = InstanceType<typeof Pool>;
 /** Connections to any origin. */
 export const Agent = require('undici/lib/dispatcher/agent.js') as Undici['Agent'];
 export type Agent = InstanceType<typeof Agent>;
+
+/**
+ * Options of every pool and agent: a connection has one call at a time, with HTTP/1.1. A call that ends at its deadline
+ * then closes its connection. With HTTP/2, which many TLS load balancers prefer, it would close only its stream: a
+ * connection that was lost silently would get all calls until TCP gives up, which takes about 15 minutes.
+ */
+export const oneCallPerConnection = { allowH2: false, pipelining: 1 } as const;

@@ -1,6 +1,7 @@
 // The lifecycle of a process: start, report readiness, reload on SIGHUP, stop on a signal or when the launcher exits.
 
-import { createLog, errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+import { constants } from 'node:os';
+import { createLog, errorFields, isLogLevel, type Logger } from '#lib/telemetry/logging/log.ts';
 import { allocateYoung } from './allocate-young.ts';
 
 /** A started program. */
@@ -26,18 +27,20 @@ export interface ReadyMessage {
  * Runs a program until SIGTERM, SIGINT or the exit of its launcher (the IPC channel closes). A second signal ends the
  * process at once, except for the SIGTERM that the exit of the launcher causes. SIGHUP reloads the configuration; a
  * SIGHUP during startup takes effect once the program is ready.
- * Exit codes: 0 = stopped gracefully, 1 = could not start, failed, or was ended during the stop.
+ * Exit codes: 0 = stopped gracefully, 1 = could not start, failed, or was ended during the stop, 128 + number of the
+ * signal = ended by a signal during startup.
  * @param name name in logs
  * @param start starts the program. The message of an error that it throws is printed unchanged: it must say what to do
  */
 export async function runProgram(name: string, start: (log: Logger) => Promise<RunningProgram>): Promise<void> {
   allocateYoung();
-  const log = createLog(name, process.env['LOG_LEVEL'] ?? 'info');
+  const log = createLog(name, initialLogLevel());
   process.on('uncaughtException', (error) => {
     log.fatal({ ...errorFields(error), stack: error.stack }, 'uncaught exception');
     process.exit(1);
   });
   const reloader = reloadOnSignal(log);
+  const removeHandlers = exitOnSignals(log);
   let running: RunningProgram;
   try {
     running = await start(log);
@@ -47,10 +50,32 @@ export async function runProgram(name: string, start: (log: Logger) => Promise<R
     process.exit(1);
   }
   stopOnSignals(log, running);
+  removeHandlers();
   const message: ReadyMessage = { type: 'ready', ready: running.ready };
   process.send?.(message);
   log.info(running.ready, 'started');
   reloader.ready(running);
+}
+
+/** Returns `LOG_LEVEL` if it is a level, else `info`: loading the configuration reports the wrong value. */
+function initialLogLevel(): string {
+  const level = process.env['LOG_LEVEL'] ?? '';
+  return isLogLevel(level) ? level : 'info';
+}
+
+/**
+ * Ends the process on SIGTERM or SIGINT, with the exit code that a shell uses. Without handlers, the kernel would ignore
+ * these signals if the process is the first one of a container.
+ * @returns function that removes the handlers
+ */
+function exitOnSignals(log: Logger): () => void {
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  const exit = (signal: (typeof signals)[number]) => {
+    log.info({ reason: signal }, 'stopped before the program was ready');
+    process.exit(128 + constants.signals[signal]);
+  };
+  for (const signal of signals) process.on(signal, exit);
+  return () => signals.forEach((signal) => process.off(signal, exit));
 }
 
 /** Handles SIGHUP, whose default action would end the process. */

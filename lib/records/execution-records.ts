@@ -167,10 +167,18 @@ export class ExecutionRecords {
     return executionIds.filter((_, index) => scores[index] === null);
   }
 
-  /** Returns the execution ids of these correlation ids, each oldest first, and whether any start is unconfirmed. */
-  async correlated(correlationIds: readonly string[]): Promise<{ executionIds: string[]; hasStart: boolean }> {
+  /**
+   * Returns the execution ids of these correlation ids, each oldest first, and whether any start is unconfirmed.
+   * @param startedAfter milliseconds since 1970; default: whenever they started
+   */
+  async correlated(
+    correlationIds: readonly string[],
+    startedAfter = 0,
+  ): Promise<{ executionIds: string[]; hasStart: boolean }> {
     const lists = await Promise.all(
-      correlationIds.map((id) => this.#redis.run((client) => client.zRange(this.#correlationKey(id), 0, -1))),
+      correlationIds.map((id) =>
+        this.#redis.run((client) => client.zRangeByScore(this.#correlationKey(id), `(${startedAfter}`, '+inf')),
+      ),
     );
     const members = lists.flat();
     const executionIds = members.filter((member) => !member.startsWith(startMark));

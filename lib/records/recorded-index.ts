@@ -1,5 +1,6 @@
 // Finds executions by the router's records, for engines without an index.
 
+import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type {
@@ -33,11 +34,13 @@ type Rows = Pick<FoundExecutions, 'executions' | 'total'>;
 
 /** An index on the router's records. Rows of requests have no payload: the input has only method, route and client. */
 export class RecordedIndex implements ExecutionIndex {
+  readonly #call: SendRequest;
   readonly #records: ExecutionRecords;
   readonly #engine: ExecutionApi;
   readonly #running: RunningExecutions;
 
   constructor(call: SendRequest, records: ExecutionRecords) {
+    this.#call = call;
     this.#records = records;
     this.#engine = new ExecutionApi(call);
     this.#running = new RunningExecutions(this.#engine, new MetadataApi(call), records);
@@ -73,16 +76,17 @@ export class RecordedIndex implements ExecutionIndex {
   correlated(
     name: string,
     correlationId: string,
-    { includeTasks = false }: CorrelatedOptions = {},
+    { includeTasks = false, startedAfter, ...limits }: CorrelatedOptions = {},
   ): Promise<WholeExecution[]> {
+    const call = limitCalls(this.#call, limits);
     return this.#withRecords(async () => {
       // A start whose response was lost: until a worker polls its task, only the engine knows its execution.
-      let found = await this.#records.correlated([correlationId]);
+      let found = await this.#records.correlated([correlationId], startedAfter);
       if (found.hasStart) {
-        await this.#running.record([name]);
-        found = await this.#records.correlated([correlationId]);
+        await new RunningExecutions(new ExecutionApi(call), new MetadataApi(call), this.#records).record([name]);
+        found = await this.#records.correlated([correlationId], startedAfter);
       }
-      const executions = await this.#readAll(found.executionIds, { includeTasks });
+      const executions = await readAll(new ExecutionApi(call), found.executionIds, { includeTasks });
       return executions.filter(({ workflowName }) => workflowName === name);
     });
   }
@@ -97,7 +101,7 @@ export class RecordedIndex implements ExecutionIndex {
 
   async #searchCorrelated(correlationIds: readonly string[], { offset, size }: Page): Promise<Rows> {
     const { executionIds } = await this.#records.correlated(correlationIds);
-    const found = await this.#readAll(executionIds, { includeTasks: false });
+    const found = await readAll(this.#engine, executionIds, { includeTasks: false });
     return { executions: found.map(summaryOf).slice(offset, offset + size), total: found.length };
   }
 
@@ -162,12 +166,6 @@ export class RecordedIndex implements ExecutionIndex {
     });
   }
 
-  /** Reads executions from the engine, oldest first; those that it no longer has are left out. */
-  async #readAll(executionIds: readonly string[], options: { includeTasks: boolean }): Promise<WholeExecution[]> {
-    const read = await mapInParallel([...new Set(executionIds)], (id) => this.#engine.readWhole(id, options));
-    return read.filter((execution) => execution !== null).toSorted(compareByStart);
-  }
-
   async #withRecords<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read();
@@ -180,6 +178,30 @@ export class RecordedIndex implements ExecutionIndex {
 
 function endTimeOf({ endedAt }: RecordedExecution): { endTime?: string } {
   return endedAt === undefined ? {} : { endTime: new Date(endedAt).toISOString() };
+}
+
+/** Reads executions from the engine, oldest first; those that it no longer has are left out. */
+async function readAll(
+  engine: ExecutionApi,
+  executionIds: readonly string[],
+  options: { includeTasks: boolean },
+): Promise<WholeExecution[]> {
+  const read = await mapInParallel([...new Set(executionIds)], (id) => engine.readWhole(id, options));
+  return read.filter((execution) => execution !== null).toSorted(compareByStart);
+}
+
+/** Returns a function that sends requests with these limits: after the common deadline, it sends nothing. */
+function limitCalls(
+  call: SendRequest,
+  { timeoutMs, ...limits }: Pick<CorrelatedOptions, 'timeoutMs' | 'longestString'>,
+): SendRequest {
+  if (timeoutMs === undefined) return (request) => call({ ...request, ...limits });
+  const deadlineAt = performance.now() + timeoutMs;
+  return async (request) => {
+    const remainingMs = Math.round(deadlineAt - performance.now());
+    if (remainingMs <= 0) throw new EngineError('interrupted', `no result within ${timeoutMs} ms`);
+    return call({ ...request, ...limits, timeoutMs: remainingMs });
+  };
 }
 
 async function mapInParallel<T, R>(items: readonly T[], map: (item: T) => Promise<R>): Promise<R[]> {

@@ -46,8 +46,11 @@ const adaptorUrlKey = new RegExp(`^adaptor\\.${misCodePattern}\\.url$`);
  * ambiguous.
  */
 const ambiguous = /[/\\;%]/;
-/** Characters that some servers strip from the ends of a segment. */
-const padding = /^[\s.]+|[\s.]+$/g;
+/**
+ * Characters that some servers strip from the ends of a segment. A match begins only where a run of them begins, because
+ * a search from each of their positions would take quadratic time.
+ */
+const padding = /(?<![\s.])[\s.]+$|^[\s.]+/g;
 
 /** Name, parameters and OpenAPI description of the policy. */
 export const misCodesDeclaration = declarePolicy({

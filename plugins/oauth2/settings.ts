@@ -13,7 +13,7 @@ export interface OAuth2Settings {
   readonly rules: HeaderRules & ClaimRules;
   /** Undefined: opaque tokens are not accepted. */
   readonly introspection:
-    | Pick<IntrospectionOptions, 'url' | 'clientId' | 'clientSecret' | 'requiresAudience'>
+    | Pick<IntrospectionOptions, 'url' | 'clientId' | 'clientSecret' | 'requiresAudience' | 'requiresTokenType'>
     | undefined;
 }
 
@@ -91,5 +91,6 @@ function readIntrospection(config: Config, problems: string[]): OAuth2Settings['
   if (clientId === undefined) problems.push('oauth.introspectionURL needs oauth.introspectionClientId');
   if (clientSecret === undefined) problems.push('oauth.introspectionURL needs oauth.introspectionClientSecret');
   const requiresAudience = config['oauth.introspectionRequiresAudience'];
-  return { url, clientId: clientId ?? '', clientSecret: clientSecret ?? '', requiresAudience };
+  const requiresTokenType = config['oauth.introspectionRequiresTokenType'];
+  return { url, clientId: clientId ?? '', clientSecret: clientSecret ?? '', requiresAudience, requiresTokenType };
 }

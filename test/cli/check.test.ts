@@ -49,6 +49,19 @@ describe('router check', () => {
     expect(stderr).toMatch(/\d+ problems\n$/);
   });
 
+  it('a method that no step "bearer" applies to: an error that names it', async () => {
+    copy.replace(
+      'gateway.config.yml',
+      'action: { writeScope: sisdata_W }',
+      'condition: { name: method, methods: [GET, PUT, PATCH, DELETE] }\n            action: { writeScope: sisdata_W }',
+    );
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.adaptor\..*\.condition: apiEndpoint "adaptor" accepts POST, OPTIONS without a token/m,
+    );
+  });
+
   it('versions: each needs its definition', async () => {
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 90, 2: 10 }');
     const missing = await runCli(['check', '--dir', copy.dir]);

@@ -77,6 +77,20 @@ it('a route whose decision depends on a header → undecided, exit 2', async () 
   expect(stderr).toMatch(/^adaptor +PATCH +undecided +if hostMatch: /m);
 });
 
+it('a step with a condition on GET also judges HEAD', async () => {
+  const copy = copyOfProduct();
+  copy.replace(
+    'gateway.config.yml',
+    '    apiEndpoints: [movies]\n    policies:\n      - bearer:\n',
+    '    apiEndpoints: [movies]\n    policies:\n      - bearer:\n          - condition: { name: method, methods: [GET] }\n            action: { scopes: [films] }\n',
+  );
+  issue({ scope: 'sisdata_R' });
+  const { exitCode, stderr } = await raw('--dir', copy.dir, '--route', 'movies', '--method', 'HEAD');
+  copy.dispose();
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/^movies +HEAD +refused with 403 /m);
+});
+
 it('a refused token with --json → a document without the token', async () => {
   issue({ aud: 'urn:other' });
   const { stdout, json } = await raw('--json');

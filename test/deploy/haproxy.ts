@@ -70,12 +70,12 @@ export async function startLoadBalancer(
     operationsUrl,
     /** Returns the log so far. */
     output: () => readFileSync(logFile, 'utf8'),
-    /** Returns the names of the routers that receive requests. */
-    async serving() {
+    /** Returns the names of the routers of a backend that receive requests. */
+    async serving(backend = 'routers') {
       const up = (await metrics()).matchAll(
-        /^haproxy_server_status\{proxy="routers",server="([\w-]+)",state="UP"\} 1$/gm,
+        /^haproxy_server_status\{proxy="([\w-]+)",server="([\w-]+)",state="UP"\} 1$/gm,
       );
-      return [...up].map(([, name]) => String(name));
+      return [...up].flatMap(([, proxy, name]) => (proxy === backend ? [String(name)] : []));
     },
     async stop() {
       await server.stop();

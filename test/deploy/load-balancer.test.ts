@@ -7,6 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
+import { startOperationsServer } from '../../gateway/operations/operations-server.ts';
+import { RouterReadiness } from '../../gateway/operations/readiness.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { compose, networksOf, textOf } from './deployment-files.ts';
 import { type LoadBalancer, type RouterPorts, startLoadBalancer } from './haproxy.ts';
@@ -23,6 +25,23 @@ function millisecondsOf(name: string): number {
 }
 
 describe('haproxy.cfg', () => {
+  it('tells a live router from one that is shutting down by its health', async () => {
+    const [, expected = ''] = /httpchk GET \/health\/live\n.*\n *http-check expect string '(.+)'$/m.exec(file) ?? [];
+    const readiness = new RouterReadiness(
+      () => [],
+      () => undefined,
+    );
+    const server = await startOperationsServer({ host: '127.0.0.1', port: 0, hosts: [], readiness, keys: 'ops.port' });
+    const health = async () => {
+      const response = await fetch(`${server.url}/health/live`);
+      return { status: response.status, isExpected: (await response.text()).includes(expected) };
+    };
+    expect(await health()).toEqual({ status: 200, isExpected: true });
+    await readiness.drain();
+    expect(await health()).toEqual({ status: 200, isExpected: false });
+    await server.stop();
+  });
+
   it('only requests that could not be sent at all are sent again', () => {
     expect([...file.matchAll(/^ *retry-on (.+)$/gm)].map(([, when]) => when)).toEqual(['conn-failure']);
     expect(file).not.toMatch(/disable-l7-retry|all-retryable-errors|on-marked-down shutdown/);
@@ -72,6 +91,7 @@ class RouterStub {
   readonly got: { method: string; url: string; headers: IncomingMessage['headers'] }[] = [];
   ready = true;
   live = true;
+  draining = false;
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => void response.end();
   readonly #servers: Server[] = [];
 
@@ -82,7 +102,7 @@ class RouterStub {
     });
     const health = createServer((request, response) => {
       const well = request.url === '/health/ready' ? this.ready : request.url === '/health/live' && this.live;
-      response.writeHead(well ? 200 : 503).end();
+      response.writeHead(well ? 200 : 503).end(JSON.stringify({ status: this.draining ? 'shutting down' : 'live' }));
     });
     const [port, opsPort] = await Promise.all([this.#listen(serve), this.#listen(health)]);
     return { port: port as number, opsPort: opsPort as number };
@@ -135,6 +155,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     for (const stub of [a, b]) {
       stub.got.length = 0;
       stub.ready = stub.live = true;
+      stub.draining = false;
       stub.answer = (_request, response) => void response.end();
     }
     await serving(both);
@@ -209,6 +230,17 @@ describe('haproxy with that file', requires('haproxy'), () => {
     const answer = await fetch(balancer.url, { method: 'PATCH', body: 'x' });
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
     expect(await answer.json()).toMatchObject({ detail: 'No router can be reached: nothing was started.' });
+  });
+
+  it('no router is ready, and one is shutting down → only the other one responds', async () => {
+    a.ready = b.ready = false;
+    a.draining = true;
+    await serving([]);
+    await pollUntil('the load balancer to notice', async () => {
+      return String(await balancer.serving('routers-that-live')) === 'router-b';
+    });
+    for (let turn = 0; turn < 4; turn += 1) await (await fetch(balancer.url)).text();
+    expect([a.got.length, b.got.length]).toEqual([0, 4]);
   });
 
   // The last test, because router a does not come back.

@@ -26,6 +26,11 @@ interface Rule {
   annotations: { summary: string; runbook: string };
 }
 
+interface Pipeline {
+  apiEndpoints: string[];
+  policies: Record<string, unknown>[];
+}
+
 const dashboard = JSON.parse(textOf('deploy/grafana/service-router.json')) as {
   panels: Panel[];
   templating: { list: { name: string; definition?: string }[] };
@@ -82,6 +87,9 @@ function unknownIn(expression: string): string[] {
 const withoutVariables = (expression: string) =>
   expression.replaceAll('$__rate_interval', '1m').replace(/\$\{?(\w+)\}?/g, 'x');
 
+/** Returns the matchers of the label `route` in an expression. */
+const routeMatchersOf = (expression: string) => expression.match(/\broute(?:=|!=|=~|!~)"[^"]*"/g) ?? [];
+
 describe('the check of expressions', () => {
   it.each([
     ['sum by (route) (rate(router_http_requests_total{status="200"}[5m]))', []],
@@ -135,6 +143,16 @@ describe('the dashboard', () => {
     }
   });
 
+  it('both sides of a division count the same routes', () => {
+    const divisions = panels
+      .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr.split(' / ')))
+      .filter((sides) => sides.length > 1);
+    expect(divisions.length).toBeGreaterThan(0);
+    for (const [dividend = '', ...divisors] of divisions)
+      for (const divisor of divisors)
+        expect([divisor, routeMatchersOf(divisor)]).toEqual([divisor, routeMatchersOf(dividend)]);
+  });
+
   it('no panels overlap', () => {
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
@@ -180,6 +198,16 @@ describe('the alert rules', () => {
       expect(named.filter((label) => !kept.includes(String(label)))).toEqual([]);
     },
   );
+
+  it('RouterSlow ignores the routes on which a client may wait with a long poll', () => {
+    const rule = rules.find(({ alert }) => alert === 'RouterSlow');
+    const [, ignored] = /route!~"([^"]*)"/.exec(rule?.expr ?? '') ?? [];
+    const { pipelines } = parse(textOf('gateway.config.yml')) as { pipelines: Record<string, Pipeline> };
+    const followed = Object.values(pipelines).filter(({ policies }) => policies.some((step) => 'executions' in step));
+    const routes = followed.flatMap(({ apiEndpoints }) => apiEndpoints);
+    expect(routes).not.toEqual([]);
+    expect(routes.filter((route) => !new RegExp(`^(?:${ignored})$`).test(route))).toEqual([]);
+  });
 
   it('alerts.md has a runbook for each alert, and no other', () => {
     const headings = [...page.text.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);

@@ -12,10 +12,15 @@ export function isGroupAlive(pid: number): boolean {
   return processes().some((process) => process.group === pid);
 }
 
-function processes(): { pid: number; group: number }[] {
-  const lines = execFileSync('ps', ['-A', '-o', 'pid=,pgid=,stat='], { encoding: 'utf8' }).split('\n');
+/** Returns true when the watcher of the process is running (dev/setup/exit-with-parent.sh). */
+export function isWatched(pid: number): boolean {
+  return processes().some(({ command }) => command.endsWith(`exit-with-parent.sh ${pid}`));
+}
+
+function processes(): { pid: number; group: number; command: string }[] {
+  const lines = execFileSync('ps', ['-A', '-ww', '-o', 'pid=,pgid=,stat=,args='], { encoding: 'utf8' }).split('\n');
   return lines
     .map((line) => line.trim().split(/\s+/))
     .filter(([, , state]) => state !== undefined && !state.startsWith('Z'))
-    .map(([pid, group]) => ({ pid: Number(pid), group: Number(group) }));
+    .map(([pid, group, , ...command]) => ({ pid: Number(pid), group: Number(group), command: command.join(' ') }));
 }

@@ -22,9 +22,16 @@ const gateway = join(dir, 'my-gateway');
 /** `init` in a clone packs the package into this folder. */
 const fromClone = join(dir, 'from-clone');
 const tarball = join(fromClone, 'service-router-0.1.0.tgz');
-const { PATH, HOME, JAVA_HOME } = process.env;
-/** Environment of npm and the gateway: no other variable of this run reaches them. */
-const env = { PATH, HOME, ...(JAVA_HOME && { JAVA_HOME }), npm_config_cache: join(dir, 'cache') };
+const { PATH, HOME, JAVA_HOME, NODE_EXTRA_CA_CERTS } = process.env;
+/**
+ * Environment of npm and the gateway: no other variable of this run reaches them. Where a proxy has a certificate of its
+ * own, npm can install packages only with `NODE_EXTRA_CA_CERTS`.
+ */
+const env = {
+  ...{ PATH, HOME, npm_config_cache: join(dir, 'cache') },
+  ...(JAVA_HOME && { JAVA_HOME }),
+  ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }),
+};
 
 /** Runs a command to its end and returns its output. @throws Error with its output when it fails */
 async function run(cwd: string, command: string, ...args: string[]): Promise<string> {

@@ -255,6 +255,30 @@ describe('a write', () => {
     await report(task!);
     expect((await answer).text).toBe('done');
   });
+
+  it.each([
+    ['without a log', { status: 'COMPLETED', outputData: { outbound } }],
+    ['with a log', { status: 'COMPLETED', outputData: { outbound }, logs: [{ log: 'a line', createdTime: 0 }] }],
+  ])('of an execution that was terminated meanwhile: its late result %s is not the response', async (_case, fields) => {
+    const demo = await callerFor(stack.url, 'demo');
+    const answer = demo('/adaptor/001/mock/echo', { method: 'POST', body: 'x' });
+    const path = api('/tasks/poll/batch/college-adaptor_intake?count=1&timeout=5000');
+    const [task] = (await worker(path)).json<Task[]>();
+    await call(`${engineUrl}/api/workflow/${task!.workflowInstanceId}?reason=by%20hand`, { method: 'DELETE' });
+    expect((await report(task!, fields)).status).toBe(200);
+    expect(await answer).toMatchObject({ status: 502 });
+  });
+
+  it('stays with a worker that extends its lease without a status', async () => {
+    const demo = await callerFor(stack.url, 'demo');
+    const answer = demo('/adaptor/001/mock/echo', { method: 'POST', body: 'x' });
+    const path = api('/tasks/poll/batch/college-adaptor_intake?count=1&timeout=5000');
+    const [task] = (await worker(path)).json<Task[]>();
+    expect((await report(task!, { extendLease: true })).text).toBe(task!.taskId);
+    expect((await execution(task!.workflowInstanceId)).tasks[0]!.status).toBe('IN_PROGRESS');
+    await report(task!);
+    expect((await answer).text).toBe('done');
+  });
 });
 
 describe('a worker that disconnects', () => {

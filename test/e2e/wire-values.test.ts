@@ -103,6 +103,7 @@ describe('paths', () => {
     ['an overlong slash of three bytes', '/..%e0%80%afx'],
     ['a raw byte that is not UTF-8', '/\\xff'],
     ['UTF-8 that is not percent-encoded', '/caf\\xc3\\xa9'],
+    ['a raw byte 0xA0 after a backslash', '\\\\a?\\xa0'],
     ['an encoded surrogate', '/%ed%a0%80'],
     ['fullwidth dots', '/%EF%BC%8E%EF%BC%8E/x'],
     ['fullwidth dots as raw bytes', '/\\xef\\xbc\\x8e\\xef\\xbc\\x8e/x'],

@@ -27,7 +27,7 @@ const ingest = createServer(async (request, response) => {
 const plugin = `
 import { declarePolicy, definePolicy, contextOf } from ${JSON.stringify(contract)};
 const schema = { type: 'object', properties: { say: { type: 'string' } } };
-const declared = Object.fromEntries(['note', 'throws', 'rejects', 'rejects-late', 'answers', 'own-context'].map((name) => [name, declarePolicy({ name, schema })]));
+const declared = Object.fromEntries(['note', 'throws', 'rejects', 'rejects-late', 'answers', 'own-context', 'refuses'].map((name) => [name, declarePolicy({ name, schema })]));
 const policy = (name, handle) => definePolicy(declared[name], { create: (parameters) => (request, response, next) => handle(request, response, next, parameters) });
 export const version = '1.0.0';
 export const policies = Object.values(declared);
@@ -46,6 +46,7 @@ export function init({ registerPolicy }) {
     prototypes.add(Object.getPrototypeOf(egContext));
     response.end(JSON.stringify({ requestID: egContext.requestID, path: egContext.req.path, prototypes: prototypes.size }));
   }));
+  registerPolicy(policy('refuses', (_request, response) => response.writeHead(401).end()));
   registerPolicy(policy('answers', (request, response) => response.end(contextOf(request).reason)));
 }
 `;
@@ -60,8 +61,9 @@ apiEndpoints:
   late: { paths: /late }
   order: { paths: /order }
   context: { paths: /context/* }
+  reads: { paths: /reads, methods: [GET] }
 plugins: { misbehaving: { package: ${join(dir, 'plugin.ts')} } }
-policies: [note, throws, rejects, rejects-late, answers, own-context]
+policies: [note, throws, rejects, rejects-late, answers, own-context, refuses]
 pipelines:
   throws: { apiEndpoints: [throws], policies: [{ throws: [] }] }
   rejects: { apiEndpoints: [rejects], policies: [{ rejects: [] }] }
@@ -71,6 +73,11 @@ pipelines:
     policies:
       - answers: { condition: { name: expression, expression: "requestID === 'context-check-3'" } }
       - own-context:
+  reads:
+    apiEndpoints: [reads]
+    policies:
+      - refuses: { condition: { name: method, methods: [GET] } }
+      - answers:
   order:
     apiEndpoints: [order]
     policies:
@@ -166,6 +173,10 @@ describe('a pipeline', () => {
   it('runs its policies in the order of the file, conditions included', async () => {
     expect((await call(`${url}/order`)).text).toBe('abce');
     expect((await call(`${url}/order`, { method: 'POST' })).text).toBe('abe');
+  });
+
+  it.each(['GET', 'HEAD'])('%s meets a condition on GET', async (method) => {
+    expect((await call(`${url}/reads`, { method })).status).toBe(401);
   });
 
   it('gives each request an Express Gateway context with its id, and all contexts one prototype', async () => {

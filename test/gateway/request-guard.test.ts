@@ -67,6 +67,10 @@ describe('requests that two parsers could read differently are refused before an
     ['an encoded line feed', line('/movies/a%0ab')],
     ['a path that is not UTF-8', line('/movies/%ff')],
     ['an overlong slash', line('/movies/%c0%af')],
+    ['UTF-8 that is not percent-encoded', line('/movies/caf\xc3\xa9')],
+    // Express would read a target with a raw 0xA0 with other rules: a backslash as a slash, and `//a@b` as an authority.
+    ['a raw byte 0xA0', line('/lmsDW\\001/dataSync?\xa0')],
+    ['a raw byte 0xA0 after an authority', line('//a@b/movies/x?\xa0')],
     ['a dot segment', line('/adaptor/001/../002')],
     ['an encoded dot segment', line('/adaptor/001/%2e%2E/002')],
     ['a dot segment after an encoded slash', line('/adaptor/001/..%2f002')],

@@ -87,9 +87,18 @@ describe('selectWorkers', () => {
 
   test('a pool in which every task type must be named, and none is → an error that lists them', async () => {
     const config = await configOf({ 'workers.domain': '002', 'backEnd.sis.url': 'http://sis.example' });
-    expect(() => selectWorkers(config, {})).toThrow(/^[^]*workers\.taskTypes is empty, and .*sis_intake/);
+    expect(() => selectWorkers(config, {})).toThrow(
+      /workers\.taskTypes is empty, and this pool serves only task types that are named there: name one or more of .*sis_intake/,
+    );
     const named = { ...config, 'workers.taskTypes': ['sis_intake'] };
     expect(selectWorkers(named, {})).toHaveLength(1);
+  });
+
+  test('a pool without any task type → no worker, and no error', async () => {
+    const config = { ...(await configOf({})), 'movies.url': undefined, 'lmsDW.url': undefined };
+    expect(selectWorkers(config, {})).toEqual([]);
+    expect(selectWorkers({ ...config, 'workers.domain': '002' }, {})).toEqual([]);
+    expect(() => selectWorkers({ ...config, 'workers.taskTypes': ['sis_intake'] }, {})).toThrow(/not a task type/);
   });
 
   test('a missing address that a selected worker needs → an error that names its key', async () => {

@@ -30,10 +30,10 @@ export async function retryUntilDelivered(
   }
 }
 
-/** @throws TaskFailure when `mdm.retryWindowSeconds` have passed since the task was scheduled */
+/** @throws TaskFailure when `mdm.retryWindowSeconds` have passed since a worker first received the task */
 function retryLater(task: Task, config: Config, outputData: { waitingFor: string }): TaskOutcome {
   const windowSeconds = config['mdm.retryWindowSeconds'];
-  const leftSeconds = windowSeconds - (Date.now() - scheduledAt(task)) / 1_000;
+  const leftSeconds = windowSeconds - (Date.now() - firstReceivedAt(task)) / 1_000;
   if (leftSeconds <= 0) throw new TaskFailure(`${outputData.waitingFor}; tried for ${windowSeconds} s`);
   const tries = Math.max(1, Number(task['pollCount'] ?? 1));
   const pauseSeconds = backoff(tries, { base: 2, max: config['mdm.retryMaxDelaySeconds'] });
@@ -46,10 +46,10 @@ function retryLater(task: Task, config: Config, outputData: { waitingFor: string
 }
 
 /**
- * Milliseconds since 1970. The engine may change `scheduledTime` when it reschedules a task, so the earliest time
- * counts.
+ * Milliseconds since 1970. The time in the queue does not count: no attempt was possible while no worker polled. The
+ * engine sets `startTime` at the first poll of a task and keeps it when it schedules the task again.
  */
-function scheduledAt(task: Task): number {
-  const times = [task['scheduledTime'], task['startTime']].map(Number).filter((time) => time > 0);
-  return times.length === 0 ? Date.now() : Math.min(...times);
+function firstReceivedAt(task: Task): number {
+  const times = [task['startTime'], task['scheduledTime']].map(Number);
+  return times.find((time) => time > 0) ?? Date.now();
 }

@@ -1,7 +1,7 @@
 // HTTP client of the workers for the router's task API (/conductor/api), authenticated with an access token.
 
 import { lookup } from '#lib/http/lookup.ts';
-import { Pool } from '#lib/http/undici.ts';
+import { oneCallPerConnection, Pool } from '#lib/http/undici.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { sendCall } from '#lib/conductor/send-call.ts';
 import { AccessToken, type IssuedToken } from './access-token.ts';
@@ -51,7 +51,7 @@ export class RouterApi {
   constructor(options: RouterApiOptions) {
     const { origin, pathname } = new URL(options.apiURL);
     this.#options = options;
-    this.#pool = new Pool(origin, { pipelining: 1, connect: { timeout: 2_000, lookup } });
+    this.#pool = new Pool(origin, { ...oneCallPerConnection, connect: { timeout: 2_000, lookup } });
     this.#prefix = pathname.replace(/\/+$/, '');
   }
 

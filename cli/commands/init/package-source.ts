@@ -1,26 +1,38 @@
 // Finds out where npm gets this package from, for the dependency in the package.json of a new gateway.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { productDir, productVersion } from '#lib/config/folders.ts';
+import { productDir } from '#lib/config/folders.ts';
+import { CommandError } from '../../outcome.ts';
 
 /** npm lists all files of the package, which takes more than Node's default of 1 MiB. */
 const maxPrintedBytes = 67_108_864;
 
-const inNodeModules = 'node_modules/service-router';
+const name = 'service-router';
+
+/** A file of the package that `prepack` compiles. */
+const compiledFile = 'dist/dev/setup/run.mjs';
 
 /**
- * Returns the dependency for a gateway in this folder: the file that this package was installed from, or its version in
- * the registry. A checkout packs itself into the folder, so that the gateway does not depend on the checkout.
- * @throws Error with npm's output when packing fails
+ * Returns the dependency for a gateway in this folder: the file or URL that this package was installed from, or its
+ * version if a registry was asked for a version. A checkout packs itself into the folder, so that the gateway does not
+ * depend on the checkout.
+ * @param product the product's code: a checkout, or `node_modules/service-router/dist` below the folder that the package
+ *   is installed in
+ * @throws CommandError when it is unknown where the package comes from, or it is not compiled; Error with npm's output
+ *   when packing fails
  */
-export function findPackageSource(folder: string): string {
-  if (existsSync(join(productDir, 'package-lock.json'))) return pack(folder);
-  // productDir is node_modules/service-router/dist below the folder that the package is installed in.
-  const installation = resolve(productDir, '../../..');
-  const file = installedFile(installation);
-  return file === undefined ? `^${productVersion()}` : fileDependency(folder, join(installation, file));
+export function findPackageSource(folder: string, product = productDir): string {
+  if (existsSync(join(product, 'package-lock.json'))) return pack(folder, product);
+  const installation = resolve(product, '../../..');
+  const { resolved = '', version } = installedPackage(installation);
+  const [, file] = /^file:(.+)$/.exec(resolved) ?? [];
+  if (file !== undefined) return fileDependency(folder, join(installation, file));
+  if (/^https?:/.test(resolved)) return isVersion(wantedOf(installation)) ? `^${version}` : resolved;
+  throw new CommandError([
+    `init cannot find out where this installation of ${name} comes from: name its version, URL or file with --package`,
+  ]);
 }
 
 /** Returns the dependency on a file or a folder, relative to the gateway's folder. */
@@ -28,21 +40,47 @@ export function fileDependency(folder: string, path: string): string {
   return `file:${relative(resolve(folder), resolve(path))}`;
 }
 
-/** Returns the path of the tarball, relative to the installation, as npm records it; undefined if the package came from a registry. */
-function installedFile(installation: string): string | undefined {
-  const lock = join(installation, 'node_modules/.package-lock.json');
-  if (!existsSync(lock)) return undefined;
-  const { packages } = JSON.parse(readFileSync(lock, 'utf8')) as { packages?: Record<string, { resolved?: string }> };
-  const [, file] = /^file:(.+)$/.exec(packages?.[inNodeModules]?.resolved ?? '') ?? [];
-  return file;
+/** Returns what npm has recorded about the installed package. Without this record, as in pnpm, it is empty. */
+function installedPackage(installation: string): { resolved?: string; version?: string } {
+  const lock = readJson<{ packages?: Record<string, object> }>(join(installation, 'node_modules/.package-lock.json'));
+  return lock?.packages?.[`node_modules/${name}`] ?? {};
 }
 
-function pack(folder: string): string {
-  const args = ['pack', '--json', '--pack-destination', resolve(folder)];
+/** Returns what the package.json of an installation names as the version of this package: a version, URL or file. */
+function wantedOf(installation: string): string | undefined {
+  const manifest = readJson<Record<string, Record<string, string> | undefined>>(join(installation, 'package.json'));
+  const { dependencies, devDependencies, optionalDependencies } = manifest ?? {};
+  return { ...devDependencies, ...optionalDependencies, ...dependencies }[name];
+}
+
+/** Returns whether a registry is asked for it: a version, a range of versions or a tag. URLs contain a colon. */
+function isVersion(wanted: string | undefined): boolean {
+  return wanted !== undefined && !/[:/]/.test(wanted);
+}
+
+function readJson<T>(file: string): T | undefined {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : undefined;
+}
+
+function pack(folder: string, checkout: string): string {
+  mkdirSync(folder, { recursive: true });
+  // `prepack` compiles the package, even if the user's npm is configured to run no scripts.
+  const args = ['pack', '--json', '--ignore-scripts=false', '--pack-destination', resolve(folder)];
   const printed = execFileSync('npm', args, {
-    ...{ cwd: productDir, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+    ...{ cwd: checkout, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
     maxBuffer: maxPrintedBytes,
   });
-  const [{ filename }] = JSON.parse(printed.slice(printed.indexOf('[\n'))) as [{ filename: string }];
-  return fileDependency(folder, join(folder, filename));
+  const [{ filename, files }] = JSON.parse(printed.slice(printed.indexOf('[\n'))) as [PackedTarball];
+  const tarball = join(folder, filename);
+  if (!files.some(({ path }) => path === compiledFile)) {
+    rmSync(tarball);
+    throw new CommandError([`npm pack did not compile the package: ${compiledFile} is not in it`]);
+  }
+  return fileDependency(folder, tarball);
+}
+
+/** What `npm pack --json` prints about a tarball. */
+interface PackedTarball {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
 }

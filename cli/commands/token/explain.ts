@@ -62,6 +62,8 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
     `it is valid from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'an unknown time'}; oauth.maxTokenSeconds allows ${formatSpan(config['oauth.maxTokenSeconds'] * 1_000)}`,
   'sender-constrained': () =>
     'it is bound to a key of its holder (cnf: DPoP or mutual TLS), and the router checks no proof of possession',
+  'token-type': () =>
+    'its introspection response does not say that it is a bearer access token (token_type, token_use): is it a refresh token? If the provider returns no token_type, set oauth.introspectionRequiresTokenType=false',
   inactive: () => 'the identity provider says that it is not active: expired, revoked, or issued by another provider',
 };
 

@@ -1,12 +1,11 @@
 // Evaluates whether a route accepts a request, with the code of the route's policies.
 
 import type { Config } from '#lib/config/schema.ts';
-import { methodsOf } from '../../../gateway/pipelines/route-lookup.ts';
+import { evaluateCondition } from '../../../gateway/configuration/evaluate-condition.ts';
 import type { GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
-import { pathsOf } from '../../../gateway/plugin-api/gateway-config-schema.ts';
+import { methodsOf, pathsOf } from '../../../gateway/plugin-api/gateway-config-schema.ts';
 import type { PlannedRequest, PolicyDeclaration } from '../../../gateway/plugin-api/policy.ts';
 import { decodeSegment } from '#lib/http/percent-encoding.ts';
-import { evaluateCondition } from './evaluate-condition.ts';
 
 /** The result for one route and method. */
 export interface Judgement {

@@ -134,7 +134,7 @@ function pages({ total, nextOffset }: ExecutionList, query: ListQuery, now: numb
       : html`<a href="${listAddress({ ...query, asOf, offset: nextOffset })}" rel="next">${order}</a>`;
   return html`<p class="pages">
     <span
-      >${total} executions in the engine’s index match the chosen state, workflow and time (as of ${timeOf(now)}
+      >Executions in the engine’s index that match the chosen state, workflow and time: ${total} (as of ${timeOf(now)}
       UTC)</span
     >
     <a href="${listAddress(query)}">Refresh</a> ${first} ${next}

@@ -77,12 +77,13 @@ export class EngineIndex implements ExecutionIndex {
   async correlated(
     name: string,
     correlationId: string,
-    { includeTasks = false, timeoutMs }: CorrelatedOptions = {},
+    { includeTasks = false, startedAfter, ...limits }: CorrelatedOptions = {},
   ): Promise<WholeExecution[]> {
-    const request = correlatedRequest(name, correlationId, { includeTasks });
-    const response = await this.#call({ ...request, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+    const response = await this.#call({ ...correlatedRequest(name, correlationId, { includeTasks }), ...limits });
     const found = parseResponse<WholeExecution[]>(expectSuccess(response, 'GET /api/workflow/{name}/correlated/{id}'));
-    return found.toSorted((one, other) => one.startTime - other.startTime);
+    return found
+      .filter(({ startTime }) => startedAfter === undefined || startTime > startedAfter)
+      .toSorted((one, other) => one.startTime - other.startTime);
   }
 
   /** The engine updates the rows itself. */

@@ -42,8 +42,12 @@ export interface FoundExecutions {
 export interface CorrelatedOptions {
   /** Default false: tasks repeat input and output. */
   readonly includeTasks?: boolean;
-  /** Deadline of one call to the engine, in milliseconds; has an effect only when it is shorter than the default one. */
+  /** Only executions that started after this time, by the clocks of engine and routers; milliseconds since 1970. */
+  readonly startedAfter?: number;
+  /** Deadline of all calls to the engine together, in milliseconds. Default: each call has the engine's own deadline. */
   readonly timeoutMs?: number;
+  /** Strings of the executions are truncated to about this many bytes. Default: not truncated. */
+  readonly longestString?: number;
 }
 
 /** Finds executions. Every call throws an EngineError when the engine or the records cannot be read. */

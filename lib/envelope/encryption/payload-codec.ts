@@ -1,7 +1,7 @@
 // Encodes requests, responses and MDM data for the engine: unencrypted, or encrypted with `payload.key`.
 
 import type { Config } from '#lib/config/schema.ts';
-import { createInbound, type InboundRequest, readInbound, type ReceivedInbound } from '../inbound.ts';
+import { createInbound, type Inbound, type InboundRequest, readInbound, type ReceivedInbound } from '../inbound.ts';
 import { type BackEndResponse, createOutbound, readOutbound } from '../outbound.ts';
 import { decodeText, type EncodedText, encodeText } from '../text.ts';
 import { type Binding, decrypt, encrypt } from './jwe.ts';
@@ -55,23 +55,24 @@ export class PayloadCodec {
    */
   unpackInbound(value: unknown, maxBodyBytes?: number): ReceivedInbound {
     if (!isSealed(value)) return readInbound(value, maxBodyBytes);
-    const clear = value as Sealed & Partial<ReceivedInbound>;
+    const clear = value as Sealed & Partial<Inbound>;
     const plaintext = decrypt(clear.sealed, bindInbound(String(clear.requestId)), this.#keys);
     const { fields, body } = decodeMessage<Omit<ReceivedInbound, 'body'>>(plaintext, maxBodyBytes);
-    expectSame([clear.httpMethod, clear.requestId], [fields.httpMethod, fields.requestId]);
+    expectSame(copiesOf(clear), copiesOf(fields));
     return { ...fields, body };
   }
 
   /**
    * Encodes a response for the output of the execution. The response is encrypted when the request is, so that workers can
    * get the key before the router does.
-   * @param inbound the encoded request from the engine
+   * @param inbound the encoded request from the engine, which has been decoded: its `clientId` is that of the client
    */
   packOutbound(response: BackEndResponse, { inbound, executionId }: { inbound: unknown; executionId: string }): object {
     const { active } = this.#keys;
     if (active === null || !isSealed(inbound)) return createOutbound(response);
     const { status: statusCodeValue, headers, body } = response;
-    const plaintext = encodeMessage({ statusCodeValue, headers }, body);
+    const { clientId } = inbound as Sealed & Partial<Inbound>;
+    const plaintext = encodeMessage({ statusCodeValue, headers, clientId }, body);
     return { statusCodeValue, sealed: encrypt(plaintext, bindOutbound(executionId), active) };
   }
 
@@ -82,11 +83,31 @@ export class PayloadCodec {
    */
   unpackOutbound(value: unknown, executionId: string, maxBodyBytes?: number): BackEndResponse {
     if (!isSealed(value)) return readOutbound(value, maxBodyBytes);
-    const clear = value as Sealed & { statusCodeValue?: unknown };
-    const plaintext = decrypt(clear.sealed, bindOutbound(executionId), this.#keys);
-    const { fields, body } = decodeMessage<{ statusCodeValue: number }>(plaintext, maxBodyBytes);
-    expectSame([clear.statusCodeValue], [fields.statusCodeValue]);
+    const { statusCodeValue } = value as { statusCodeValue?: unknown };
+    const { fields, body } = this.#openOutbound(value, executionId, maxBodyBytes);
+    expectSame([statusCodeValue], [fields.statusCodeValue]);
     return { ...readOutbound(fields), body };
+  }
+
+  /**
+   * Verifies that an encrypted response belongs to the client that the unencrypted `clientId` of the request names. An
+   * unencrypted response is not verified.
+   * @param encoded the request and the response from the engine
+   * @throws PayloadUnreadable when the request was changed or replaced
+   */
+  verifyClient(encoded: { inbound: unknown; outbound: unknown }, executionId: string): void {
+    const { inbound, outbound } = encoded;
+    if (!isSealed(outbound)) return;
+    if (!isSealed(inbound)) throw new PayloadUnreadable('it is not encrypted');
+    const { clientId } = this.unpackInbound(inbound);
+    // Responses without a client are those of earlier versions and of workers in other languages.
+    const { clientId: receiver = clientId } = this.#openOutbound(outbound, executionId).fields;
+    if (receiver !== clientId) throw new PayloadUnreadable('the response belongs to another client');
+  }
+
+  #openOutbound({ sealed }: Sealed, executionId: string, maxBodyBytes?: number) {
+    const plaintext = decrypt(sealed, bindOutbound(executionId), this.#keys);
+    return decodeMessage<{ statusCodeValue: number; clientId?: string }>(plaintext, maxBodyBytes);
   }
 
   /**
@@ -121,10 +142,18 @@ export function createPayloadCodec(config: Pick<Config, 'payload.key' | 'payload
   return new PayloadCodec(readPayloadKeys(config));
 }
 
+/** Returns the fields of a request that are also unencrypted. */
+function copiesOf({ httpMethod, requestId, clientId, route }: Partial<Inbound>): unknown[] {
+  return [httpMethod, requestId, clientId, route];
+}
+
 const bindInbound = (requestId: string): Binding => ({ contentType: 'inbound', subject: requestId });
 const bindOutbound = (executionId: string): Binding => ({ contentType: 'outbound', subject: executionId });
 
-/** Verifies the unencrypted copies, which the engine's decisions depend on: a response of 500 must not pass as 200. */
+/**
+ * Verifies the unencrypted copies, which decisions depend on: a response of 500 must not pass as 200, and the client of
+ * the request gets the response.
+ */
 function expectSame(clear: readonly unknown[], sealed: readonly unknown[]): void {
   if (clear.some((value, index) => value !== sealed[index]))
     throw new PayloadUnreadable('its unencrypted fields were changed');

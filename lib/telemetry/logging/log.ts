@@ -22,6 +22,11 @@ export function createLog(program: string, level: string = 'info'): Logger {
   return pino(options, standardOutput);
 }
 
+/** Returns whether a text is a log level, such as `info` or `silent`. */
+export function isLogLevel(text: string): boolean {
+  return text === 'silent' || Object.hasOwn(pino.levels.values, text);
+}
+
 let standardOutput: LogOutput | undefined;
 
 /** Opens the output that all loggers of the process share. It is flushed when the process exits. */

@@ -3,12 +3,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
+import { cancelled, cancelledWhilePaused, isCancelled } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { isUntouched } from '#lib/conductor/executions/superseded.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { WakeUps } from '../dispatch/wake-ups.ts';
-import { cancelled } from '../execution/terminations.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 import { type ResumeDependencies, Resumes } from './resumes.ts';
@@ -96,7 +96,8 @@ export class Cancellations {
       await this.#resumes.resume(workflowId);
       throw error;
     }
-    await engine.terminate(workflowId, cancelled).catch(async (error: unknown) => {
+    const wasPaused = before.status === 'PAUSED';
+    await engine.terminate(workflowId, wasPaused ? cancelledWhilePaused : cancelled).catch(async (error: unknown) => {
       // While the engine may still terminate the execution, no worker may get its task.
       if (mayHaveEffect(error)) this.#resumes.watch(workflowId);
       else await this.#resumes.resume(workflowId);
@@ -106,7 +107,7 @@ export class Cancellations {
     const ended = expectCancelled(await read(), linksOf);
     // The router that had paused the execution before may have resumed it since the check of its tasks. Otherwise a task
     // that was polled in the meantime is withheld.
-    if (before.status === 'PAUSED' && ended.tasks.some(isPolled))
+    if (wasPaused && ended.tasks.some(isPolled))
       throw executionUnderWay(
         linksOf(workflowId),
         'A worker received the task during the cancellation; it is unknown whether the back end processes the request.',
@@ -124,8 +125,8 @@ function mayHaveEffect(error: unknown): boolean {
 }
 
 function expectCancelled(execution: WholeExecution, linksOf: LinksOf): WholeExecution {
-  const { workflowId, status, reasonForIncompletion } = execution;
-  if (status === 'TERMINATED' && reasonForIncompletion === cancelled) return execution;
+  const { workflowId } = execution;
+  if (isCancelled(execution)) return execution;
   if (!hasEnded(execution)) throw new EngineError('refused', 'the engine did not cancel the execution');
   throw new Problem('execution-ended', {
     detail: 'The response of the execution is at the link `response`.',

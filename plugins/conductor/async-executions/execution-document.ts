@@ -1,9 +1,9 @@
 // The status document of an execution: its state, its times and its links.
 
+import { isCancelled } from '#lib/conductor/executions/cancelled.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { hasResponse, isUnreported } from '#lib/conductor/executions/reconciler-terminations.ts';
-import { cancelled } from '../execution/terminations.ts';
 import { inboundOf } from '../execution/client-executions.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 
@@ -45,9 +45,9 @@ export function documentOf(execution: WholeExecution, linksOf: LinksOf): Executi
 }
 
 function stateOf(execution: WholeExecution): ExecutionState {
-  const { status, reasonForIncompletion } = execution;
+  const { status } = execution;
   if (!hasEnded(execution)) return 'running';
   if (hasResponse(execution)) return 'completed';
   if (status === 'TIMED_OUT' || isUnreported(execution)) return 'timed-out';
-  return status === 'TERMINATED' && reasonForIncompletion === cancelled ? 'cancelled' : 'failed';
+  return isCancelled(execution) ? 'cancelled' : 'failed';
 }

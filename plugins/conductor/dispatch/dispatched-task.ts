@@ -56,6 +56,12 @@ export async function findTask(engine: Pick<Engine, 'request'>, taskId: string):
   return found.taskId === taskId ? (found as Task) : undefined;
 }
 
+/** Returns the engine's id of a task that was dispatched directly; any other id unchanged. @throws EngineError */
+export async function engineTaskId(engine: Pick<Engine, 'request'>, taskId: string): Promise<string> {
+  if (!isDispatchedTaskId(taskId)) return taskId;
+  return (await findTask(engine, taskId))?.taskId ?? taskId;
+}
+
 /** True for a task for which the engine accepts a result. */
 export function isPending({ status }: Task): boolean {
   return status === 'SCHEDULED' || status === 'IN_PROGRESS';

@@ -26,7 +26,7 @@ export interface PolledQueue {
   drop(poll: HeldPoll): void;
 }
 
-/** A queue in which a poll is held, and the maximum number of tasks that the poll takes from it. */
+/** A queue in which a poll is held, and the maximum number of tasks (at least 1) that the poll takes from it. */
 export interface Wanted {
   readonly queue: PolledQueue;
   readonly count: number;
@@ -55,7 +55,7 @@ export async function holdPoll(wanted: readonly Wanted[], poll: Poll): Promise<T
   const { promise, resolve } = Promise.withResolvers<void>();
   const taken: Task[] = [];
   const held = wanted.map(({ queue, count }) => {
-    const each = { workerId, left: Math.max(1, count), taken, release: resolve };
+    const each = { workerId, left: count, taken, release: resolve };
     queue.hold(each);
     return each;
   });

@@ -49,15 +49,23 @@ export function runsOnce(task: Task): boolean {
 export function isRepeatedDelivery(task: Task): boolean {
   const { pollCount = 1 } = task;
   if (pollCount <= 1) return false;
-  const reason = task.reasonForIncompletion ?? '';
-  if (reason.startsWith(unreceived)) return reason !== unreceivedReason({ pollCount: pollCount - 1 });
+  const reason = task.reasonForIncompletion;
+  if (isUnreceivedReason(reason)) return reason !== unreceivedReason({ pollCount: pollCount - 1 });
   return !hasTrace(task);
 }
 
-/** Returns true for a result by which a worker returns its task without a reason or an output. */
+/**
+ * Returns true for a result by which a worker returns its task without a reason or an output. The reason of a router does
+ * not count: Conductor's Java SDK copies it from the task, where it would name an earlier poll at the next delivery.
+ */
 export function returnsWithoutTrace(result: TaskResult): boolean {
   // An extension of the lease keeps the task with its worker.
-  return result.status === 'IN_PROGRESS' && result['extendLease'] !== true && !hasTrace(result);
+  if (result.status !== 'IN_PROGRESS' || result.extendLease === true) return false;
+  return isUnreceivedReason(result.reasonForIncompletion) || !hasTrace(result);
+}
+
+function isUnreceivedReason(reason: string | null | undefined): boolean {
+  return reason?.startsWith(unreceived) === true;
 }
 
 /** Returns true for a task or result that has a reason or an output. SDKs may send both as null. */

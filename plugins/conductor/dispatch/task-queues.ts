@@ -1,5 +1,6 @@
 // The registry of task queues with held polls, by task type and domain.
 
+import { BoundedMap } from '#lib/gc/bounded.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Task } from '#lib/conductor/types.ts';
@@ -12,8 +13,8 @@ export const activeWithinMs = 60_000;
  * At this number of queues, adding one deletes idle queues: those unpolled for a minute, else those unpolled longest.
  */
 const maxQueues = 1_000;
-/** That clean-up also deletes poll times that are older than this (milliseconds). */
-const keepPollTimeMs = 3_600_000;
+/** Maximum number of task types whose latest poll is remembered. */
+const maxPolledTypes = 10_000;
 
 /** The name of one queue of the engine; without a domain, the default pool. */
 export interface QueueName {
@@ -31,7 +32,7 @@ export class TaskQueues {
   #onWaiting: OnWaiting = () => undefined;
   #heldPolls = 0;
   readonly #queues = new Map<string, TaskQueue>();
-  readonly #lastPolled = new Map<string, number>();
+  readonly #lastPolled = new BoundedMap<string, number>(maxPolledTypes);
 
   constructor(engine: Pick<Engine, 'pollTasks' | 'updateTask'>, log: Logger) {
     this.#engine = engine;
@@ -115,6 +116,8 @@ export class TaskQueues {
 
   /** Records a poll for a task type, for the readiness check. */
   notePoll(taskType: string): void {
+    // Deleted first, so that the task type that was polled longest ago is evicted.
+    this.#lastPolled.delete(taskType);
     this.#lastPolled.set(taskType, performance.now());
   }
 
@@ -143,9 +146,6 @@ export class TaskQueues {
       const idle = [...this.#queues].filter(([, queue]) => queue.idle).toSorted(byLastPoll);
       // Deletes down to 90 %, so that not every new queue triggers a search.
       for (const [key] of idle.slice(0, this.#queues.size - 0.9 * maxQueues)) this.#queues.delete(key);
-    }
-    for (const [taskType, polledAt] of this.#lastPolled) {
-      if (now - polledAt > keepPollTimeMs) this.#lastPolled.delete(taskType);
     }
   }
 

@@ -1,5 +1,6 @@
 // Starts an execution of a pinned workflow version, waits for its end, and terminates reads that nobody waits for.
 
+import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { ExecutionStatus, StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
@@ -13,6 +14,7 @@ import type { DirectDispatch } from '../dispatch/direct-dispatch.ts';
 import type { QueueName, TaskQueues } from '../dispatch/task-queues.ts';
 import type { KnownCompletions } from '../dispatch/known-completions.ts';
 import { createDispatchedTask } from '../dispatch/dispatched-task.ts';
+import { engineUnavailable } from './engine-unavailable.ts';
 import { startProblem } from './start-problem.ts';
 import { clientGoneReason, deadlineReason } from './terminations.ts';
 import { before, lateReadMs, remainingMs } from './time-limits.ts';
@@ -121,16 +123,29 @@ async function startRecorded(
   { readOnly, deadlineAt, isKeyed }: Omit<StartOptions, 'respondsAsync'>,
   { engine, executions, recorder }: ExecutionDependencies,
 ): Promise<string> {
-  let record: StartRecord | undefined;
+  const record = await recordStart(request, { isLookedUp: !readOnly || isKeyed }, recorder);
+  const startedAt = Date.now();
   try {
-    record = await recorder.starting(request, { isLookedUp: !readOnly || isKeyed });
     const executionId = await engine.startWorkflow(request, remainingMs(deadlineAt));
     record.started(executionId);
     return executionId;
   } catch (error) {
-    const problem = await startProblem(error, { request, readOnly, deadlineAt }, executions);
-    if (problem.status === 503 && !readOnly) record?.notStarted();
+    const problem = await startProblem(error, { request, readOnly, startedAt, deadlineAt }, executions);
+    if (problem.status === 503 && !readOnly) record.notStarted();
     throw problem;
+  }
+}
+
+/** Records a start before it is sent. @throws Problem `engine-unavailable` (503): nothing is sent */
+async function recordStart(
+  request: StartWorkflowRequest,
+  options: Parameters<ExecutionRecorder['starting']>[1],
+  recorder: ExecutionRecorder,
+): Promise<StartRecord> {
+  try {
+    return await recorder.starting(request, options);
+  } catch (error) {
+    throw error instanceof EngineError ? engineUnavailable(error) : error;
   }
 }
 

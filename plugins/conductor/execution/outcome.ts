@@ -3,8 +3,9 @@
 import type { Response } from 'express';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
+import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
-import { type Problem, toProblem } from '#lib/problem/problem.ts';
+import { Problem, toProblem } from '#lib/problem/problem.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { inboundOf } from './client-executions.ts';
 import { type ResponseOptions, responseOf, sendResponse } from './response.ts';
@@ -62,13 +63,29 @@ export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEndi
   return { problem: undefined, clientGone: true };
 }
 
-/** Returns the outcome of an ended execution for the request that started it, whose id a problem document contains. */
+/**
+ * Returns the outcome of an ended execution for the request that started it, whose id a problem document contains. The
+ * caller has compared the client with the unencrypted `clientId`, which an encrypted response must confirm.
+ */
 export function recordedOutcome(execution: WholeExecution, options: ResponseOptions): Outcome {
   const { httpMethod, requestId } = inboundOf(execution);
   try {
-    return { kind: 'response', response: responseOf(execution, { ...options, readOnly: isSafeMethod(httpMethod) }) };
+    const response = responseOf(execution, { ...options, readOnly: isSafeMethod(httpMethod) });
+    verifyClient(execution, options);
+    return { kind: 'response', response };
   } catch (error) {
     return { kind: 'problem', problem: toProblem(error).with({ requestId }) };
+  }
+}
+
+/** @throws Problem `payload-unreadable` when it is not certain that the response belongs to the client of the request */
+function verifyClient({ input, output, workflowId }: WholeExecution, { codec }: Pick<ResponseOptions, 'codec'>): void {
+  try {
+    codec.verifyClient({ inbound: input['inbound'], outbound: output['outbound'] }, workflowId);
+  } catch (cause) {
+    if (!(cause instanceof PayloadUnreadable)) throw cause;
+    const detail = `The request of the execution cannot be verified: ${cause.message}.`;
+    throw new Problem('payload-unreadable', { detail, cause });
   }
 }
 

@@ -22,8 +22,11 @@ export function preferOf({ headers: { prefer } }: Pick<IncomingMessage, 'headers
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Members of a list. A comma inside a quoted string is not a separator. An unclosed string extends to the end. */
 const members = /(?:[^",]|"(?:[^"\\]|\\[\s\S])*"?)+/g;
-/** `token [BWS "=" BWS word]`, followed by any parameters. */
-const preference = /^([^\s=;"]+)(?:[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^\s=;"]*))?[ \t]*(?:;.*)?$/s;
+/**
+ * `token [BWS "=" BWS word]`, followed by any parameters. Whitespace before a word needs one after it: two adjacent
+ * `[ \t]*` would take quadratic time.
+ */
+const preference = /^([^\s=;"]+)(?:[ \t]*=(?:[ \t]*("(?:[^"\\]|\\.)*"|[^\s=;"]+))?)?[ \t]*(?:;.*)?$/s;
 /** delta-seconds (RFC 9111 section 1.2.2). Large values are capped in {@link waitPolicyOf}. */
 const deltaSeconds = /^\d+$/;
 

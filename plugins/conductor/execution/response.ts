@@ -1,6 +1,7 @@
 // Turns an ended execution into the client's response: the back end's response, or a problem document.
 
 import { type ServerResponse, validateHeaderValue } from 'node:http';
+import { isCancelled } from '#lib/conductor/executions/cancelled.ts';
 import { hasResponse, isUnreported } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
@@ -11,7 +12,7 @@ import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from './links.ts';
-import { cancelled, waitMsOf } from './terminations.ts';
+import { waitMsOf } from './terminations.ts';
 
 /** Limits and dependencies for making responses. */
 export interface ResponseOptions {
@@ -102,8 +103,9 @@ export function failureOf(execution: ExecutionStatus, request: RequestKind): Pro
   return new Problem('execution-failed', { cause });
 }
 
-function terminationOf({ reasonForIncompletion }: ExecutionStatus, request: RequestKind, cause: Error): Problem {
-  if (reasonForIncompletion === cancelled) return new Problem('execution-cancelled', { cause });
+function terminationOf(execution: ExecutionStatus, request: RequestKind, cause: Error): Problem {
+  const { reasonForIncompletion } = execution;
+  if (isCancelled(execution)) return new Problem('execution-cancelled', { cause });
   if (reasonForIncompletion === superseded)
     return new Problem('idempotency-key-in-use', { headers: { 'retry-after': '1' }, cause });
   const waitMs = waitMsOf(reasonForIncompletion);

@@ -12,12 +12,22 @@ export interface FailedStart {
   readonly request: StartWorkflowRequest;
   /** True for safe methods: the request may be repeated. */
   readonly readOnly: boolean;
+  /** Time before the request was sent to the engine, in milliseconds since 1970. */
+  readonly startedAt: number;
   /** Response deadline, by performance.now(). */
   readonly deadlineAt: number;
 }
 
 /** Timeout for asking the engine whether it has an execution, in milliseconds. */
 const lookupTimeoutMs = 1_500;
+/**
+ * Largest difference between the clocks of the engine and of the routers, in milliseconds. Executions that started
+ * earlier belong to other requests: clients may send an `X-Request-Id`, the correlation id, more than once. It is long,
+ * because the client of a write that was missed would repeat the write.
+ */
+const maxClockDifferenceMs = 900_000;
+/** The names of workflows are not longer. Inputs and outputs are not needed. */
+const longestString = 1_024;
 
 /**
  * Returns the problem for a failed start. After a 500 the engine may still have stored the execution and run it later,
@@ -28,7 +38,7 @@ const lookupTimeoutMs = 1_500;
  */
 export async function startProblem(
   error: unknown,
-  { request, readOnly, deadlineAt }: FailedStart,
+  { readOnly, ...failed }: FailedStart,
   executions: Pick<ExecutionIndex, 'correlated'>,
 ): Promise<Problem> {
   if (!(error instanceof EngineError) || error.kind === 'interrupted') {
@@ -37,10 +47,11 @@ export async function startProblem(
     return outcomeUnknown(detail, { readOnly, cause: error });
   }
   if (error.status === 404) {
+    const { request } = failed;
     const detail = `${request.name} version ${request.version} is not registered.`;
     return new Problem('definition-missing', { detail, headers: { 'retry-after': '5' }, cause: error });
   }
-  if (!error.hadNoEffect && !readOnly && !(await isAbsent(error, { request, deadlineAt }, executions))) {
+  if (!error.hadNoEffect && !readOnly && !(await isAbsent(error, failed, executions))) {
     return outcomeUnknown('The engine failed while the workflow was being started.', { readOnly, cause: error });
   }
   return engineUnavailable(error);
@@ -49,12 +60,14 @@ export async function startProblem(
 /** True only after a 500: any other 5xx may come from a proxy, behind which the start may still be in progress. */
 async function isAbsent(
   { status }: EngineError,
-  { request: { name, correlationId }, deadlineAt }: Omit<FailedStart, 'readOnly'>,
+  { request: { name, correlationId }, startedAt, deadlineAt }: Omit<FailedStart, 'readOnly'>,
   executions: Pick<ExecutionIndex, 'correlated'>,
 ): Promise<boolean> {
   if (status !== 500 || correlationId === undefined) return false;
   const until = Math.min(performance.now() + lookupTimeoutMs, deadlineAt + lateReadMs);
-  const found = await before(until, executions.correlated(name, correlationId, { timeoutMs: remainingMs(until) }));
+  const startedAfter = startedAt - maxClockDifferenceMs;
+  const options = { startedAfter, timeoutMs: remainingMs(until), longestString };
+  const found = await before(until, executions.correlated(name, correlationId, options));
   return found?.length === 0;
 }
 

@@ -1,7 +1,5 @@
 // Reasons for terminating executions. The engine stores them, so that every router reports the same problem later.
 
-/** The client cancelled the execution before a worker received its task. */
-export const cancelled = 'cancelled by its client';
 /** The client of a read disconnected before the response. */
 export const clientGoneReason = 'the client has gone';
 

@@ -42,7 +42,7 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
     description:
       'A long poll: the response comes as soon as there is a task, and is empty after `timeout`. Then poll again immediately. 503 `shutting-down`: poll another router.',
     parameters: [
-      wholeNumber('count', 1, 'Maximum number of tasks.'),
+      wholeNumber('count', 1, 'Maximum number of tasks; for 0, the response is empty and comes immediately.'),
       wholeNumber('timeout', 100, 'How long to wait for a task, in milliseconds; several seconds are recommended.'),
       ...pollParameters,
     ],
@@ -182,14 +182,14 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
   },
   'conductor.TaskResult': {
     type: 'object',
-    required: ['taskId', 'workflowInstanceId', 'status'],
+    required: ['taskId', 'workflowInstanceId'],
     properties: {
       taskId: text('`taskId` of the task.'),
       workflowInstanceId: text('`workflowInstanceId` of the task.'),
       status: {
         enum: ['COMPLETED', 'FAILED_WITH_TERMINAL_ERROR', 'FAILED', 'IN_PROGRESS', 'CANCELED'],
         description:
-          '`COMPLETED` with any response of the back end; `FAILED_WITH_TERMINAL_ERROR` when there is none; `IN_PROGRESS` to get the task again.',
+          '`COMPLETED` with any response of the back end; `FAILED_WITH_TERMINAL_ERROR` when there is none; `IN_PROGRESS` to get the task again. Required without `extendLease`.',
       },
       outputData: {
         type: 'object',
@@ -205,6 +205,11 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
       callbackAfterSeconds: {
         type: 'integer',
         description: 'With `IN_PROGRESS`: time until the task is delivered again, in seconds.',
+      },
+      extendLease: {
+        type: 'boolean',
+        description:
+          '`true`: the worker keeps the task, and its response timeout starts again. All other members except the ids are ignored.',
       },
       workerId: text('Name of the worker.'),
     },

@@ -15,12 +15,13 @@ import { describeEngineApi } from './describe-engine-api.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { shuttingDown } from '../execution/shutting-down.ts';
-import { findTask, parseDispatchedTaskId } from '../dispatch/dispatched-task.ts';
+import { engineTaskId } from '../dispatch/dispatched-task.ts';
 import { type ResultBudget, smallResultBytes } from '../dispatch/result-budget.ts';
 import { splitTarget } from '../execution/target.ts';
 import { send, wholeNumber } from './respond.ts';
 import { parseTaskResult } from './task-result.ts';
 import { parseExchange } from './worker-exchange.ts';
+import { checkPoll } from './worker-names.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
 
@@ -187,7 +188,7 @@ class EngineApi {
   async log(call: AllowedCall, context: CallContext): Promise<void> {
     const [, taskId = ''] = call.segments;
     await this.#dependencies.limits.checkTask(context.clientId, taskId);
-    const segments = call.segments.with(1, await this.#engineId(taskId));
+    const segments = call.segments.with(1, await engineTaskId(this.#dependencies.engine, taskId));
     await this.forward({ ...call, segments }, context);
   }
 
@@ -207,13 +208,10 @@ class EngineApi {
     send(response, engineResponse.status, { type: responseType, body: engineResponse.body });
   }
 
-  /** Returns the engine's id of a task that was dispatched directly; any other id unchanged. */
-  async #engineId(taskId: string): Promise<string> {
-    if (parseDispatchedTaskId(taskId) === undefined) return taskId;
-    return (await findTask(this.#dependencies.engine, taskId))?.taskId ?? taskId;
-  }
-
-  /** Holds a poll until there are tasks. @throws Problem `shutting-down`, `forbidden`, `engine-unavailable` */
+  /**
+   * Holds a poll until there are tasks.
+   * @throws Problem `shutting-down`, `forbidden`, `malformed-request`, `engine-unavailable`
+   */
   async #takeTasks(
     taskType: string,
     { query, gone, clientId }: CallContext,
@@ -223,8 +221,10 @@ class EngineApi {
     if (!dispatchesTasks()) throw shuttingDown();
     const search = new URLSearchParams(query);
     const name = { taskType, domain: search.get('domain') || undefined };
-    limits.checkQueue(clientId, name);
     const workerId = search.get('workerid') ?? undefined;
+    limits.checkQueue(clientId, name);
+    checkPoll({ ...name, workerId });
+    if (poll.count === 0) return [];
     const tasks = await queues.poll([{ ...name, count: poll.count }], { ...poll, workerId, signal: gone });
     if (tasks.length === 0 && queues.isFailing(name)) throw engineUnavailable();
     return tasks;

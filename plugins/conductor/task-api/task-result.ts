@@ -2,6 +2,7 @@
 
 import type { TaskResult } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
+import { isUnsafe, maxIdLength } from './worker-names.ts';
 
 const statuses: ReadonlySet<unknown> = new Set([
   'IN_PROGRESS',
@@ -23,30 +24,24 @@ const reservedFields: ReadonlySet<string> = new Set([
   'outputmessage',
 ]);
 
-/** The engine logs these fields unescaped: a line break would forge a log line. */
 const idFields = ['taskId', 'workflowInstanceId', 'workerId'] as const;
-const unsafeInLog = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
-/** The engine's ids have 36 characters. */
-const maxIdLength = 256;
 
 /** Parses and validates a task result. @throws Problem `malformed-request` (400) */
 export function parseTaskResult(body: Buffer): TaskResult {
   const result = parse(body);
   if (typeof result?.taskId !== 'string' || typeof result.workflowInstanceId !== 'string')
     refuse('A task result must be JSON with taskId, workflowInstanceId and status.');
-  const wrongId = idFields.find((name) => isUnsafeId(result[name]));
+  const wrongId = idFields.find((name) => typeof result[name] === 'string' && isUnsafe(result[name]));
   if (wrongId !== undefined)
     refuse(`${wrongId} of a task result has control characters or more than ${maxIdLength} characters.`);
-  if (!statuses.has(result.status)) refuse(`The status of a task result must be one of ${[...statuses].join(', ')}.`);
+  // The engine ignores the status of an extension of the lease, and Conductor's Python SDK sends none.
+  const hasStatus = statuses.has(result.status) || (result.extendLease === true && result.status == null);
+  if (!hasStatus) refuse(`The status of a task result must be one of ${[...statuses].join(', ')}.`);
   const reserved = Object.entries(result).find(
     ([name, value]) => reservedFields.has(name.toLowerCase()) && value !== null && value !== '',
   );
   if (reserved !== undefined) refuse(`A worker cannot set ${reserved[0]}.`);
   return result;
-}
-
-function isUnsafeId(id: unknown): boolean {
-  return typeof id === 'string' && (id.length > maxIdLength || unsafeInLog.test(id));
 }
 
 function parse(body: Buffer): TaskResult | null {

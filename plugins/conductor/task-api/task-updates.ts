@@ -8,13 +8,15 @@ import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { KnownCompletions, KnownCompletion } from '../dispatch/known-completions.ts';
 import type { DirectDispatch } from '../dispatch/direct-dispatch.ts';
 import {
+  engineTaskId,
   findTask,
   isPending,
   parseDispatchedTaskId,
   taskPath,
   type TaskReference,
 } from '../dispatch/dispatched-task.ts';
-import { isDirectDomain, poolDomain } from '#lib/conductor/executions/direct-domain.ts';
+import { poolDomain } from '#lib/conductor/executions/direct-domain.ts';
+import { dispatchAfter } from '../dispatch/postponed-reads.ts';
 import { retryCountOf, returnedByWorker, returnsWithoutTrace } from '../dispatch/repeated-delivery.ts';
 import type { CompletedTask, WakeUps } from '../dispatch/wake-ups.ts';
 import { memberText, replaceMember, setMember } from './json-members.ts';
@@ -50,14 +52,12 @@ export interface AcceptedUpdate {
 }
 
 /**
- * Beyond this size (bytes), rewriting a result, returning it with the execution or sending it to another router costs more
- * than a second call.
+ * Beyond this size (bytes), returning a result with the execution or sending it to another router costs more than a
+ * second call.
  */
-const maxPlainUpdateBytes = 65_536;
+const maxSmallBytes = 65_536;
 /** Maximum number of delivered tasks remembered; the oldest is evicted first. */
 const maxRemembered = 20_000;
-/** Longest delay of a timer in milliseconds; Node runs a longer one at once. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /** What {@link TaskUpdates} depends on besides the engine. */
 export interface TaskUpdatesDependencies {
@@ -106,25 +106,15 @@ export class TaskUpdates {
   async update(result: TaskResult, body: Buffer): Promise<AcceptedUpdate> {
     const task = this.#delivered.get(result.taskId);
     const reference = parseDispatchedTaskId(result.taskId);
-    if (reference !== undefined) return this.#updateDispatched(result, body, reference);
-    // The result names a different execution than its task has. The engine would accept it, and waiters of that execution
-    // would get this task's output.
-    if (task !== undefined && task.executionId !== result.workflowInstanceId)
-      return { response: notFound(result), queue: task };
-    const completed = completedTask(result, task?.referenceName);
-    if (completed === undefined || this.#completionBy(result.workflowInstanceId, completed) === undefined) {
-      const execution = await this.#updateSynchronously(result, body, task);
-      if (execution !== null) {
-        this.#delivered.delete(result.taskId);
-        this.#wakeByExecution(result.workflowInstanceId, execution);
-        return { response: accepted(result), queue: task };
-      }
-    }
-    const response = await this.#report(result, body);
-    if (response.status === 200) {
-      if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
-      this.#wake(result, body, { task, completed });
-    }
+    const { executionId = result.workflowInstanceId } = reference ?? task ?? {};
+    // When the result names a different execution than its task has, the engine would accept it, and waiters of that
+    // execution would get this task's output.
+    if (executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
+    if (result.extendLease === true) return { response: await this.#extendLease(result, body), queue: task };
+    const response =
+      reference === undefined
+        ? await this.#updatePolled(result, body, task)
+        : await this.#updateDispatched(result, body, { task, reference });
     return { response, queue: task };
   }
 
@@ -152,40 +142,70 @@ export class TaskUpdates {
     return completion?.referenceName === referenceName ? completion : undefined;
   }
 
+  /** Extends the lease of a task, which stays with its worker: the engine ignores everything else in such a result. */
+  async #extendLease(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
+    const taskId = await engineTaskId(this.#engine, result.taskId);
+    const response = await this.#report(result, withTaskId(body, taskId));
+    return response.status === 200 ? accepted(result) : response;
+  }
+
   /** Reports the result of a dispatched task. Its engine id is unknown, so the engine finds it by its reference. */
-  async #updateDispatched(result: TaskResult, body: Buffer, reference: TaskReference): Promise<AcceptedUpdate> {
-    const task = this.#delivered.get(result.taskId);
-    if (reference.executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
-    const { response, pending } = isPlain(result, body)
-      ? { response: await this.#sendOutput(result, body, { ...reference, form: 'COMPLETED' }) }
+  async #updateDispatched(
+    result: TaskResult,
+    body: Buffer,
+    { task, reference }: { task: DeliveredTask | undefined; reference: TaskReference },
+  ): Promise<AcceptedUpdate['response']> {
+    const response = isPlain(result)
+      ? await this.#sendOutput(result, body, { ...reference, form: 'COMPLETED' })
       : await this.#reportById(result, body);
     if (isNotPending(response)) {
       // The result is a repetition, or its execution has ended in another way: only the engine knows which.
       this.#delivered.delete(result.taskId);
       this.#dependencies.wakeUps.executionChanged(result.workflowInstanceId, {});
-      return { response: accepted(result), queue: task };
+      return accepted(result);
     }
-    if (response.status !== 200) return { response, queue: task };
-    // An extension of the lease keeps the task with its worker.
-    const isPostponed = result.status === 'IN_PROGRESS' && result['extendLease'] !== true;
-    if (pending !== undefined && isPostponed) this.#dispatchAgain(pending, result);
-    if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
+    if (response.status !== 200) return response;
+    if (result.status === 'IN_PROGRESS')
+      dispatchAfter(result.callbackAfterSeconds ?? 0, result.taskId, { engine: this.#engine, ...this.#dependencies });
+    else this.#delivered.delete(result.taskId);
     this.#wake(result, body, { task, completed: completedTask(result, reference.referenceName) });
     // The engine responds with its own id of the task, which the worker does not know.
-    return { response: accepted(result), queue: task };
+    return accepted(result);
+  }
+
+  /** Reports the result of a polled task. */
+  async #updatePolled(
+    result: TaskResult,
+    body: Buffer,
+    task: DeliveredTask | undefined,
+  ): Promise<AcceptedUpdate['response']> {
+    if (task !== undefined && (await this.#completeByReference(result, body, task))) return accepted(result);
+    const response = await this.#report(result, body);
+    if (response.status !== 200) return response;
+    if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
+    // The engine responds in the same way when it has ignored the result, so waiters read the status.
+    this.#dependencies.wakeUps.executionChanged(result.workflowInstanceId, {});
+    if (task !== undefined) this.#wakeByDefinition(task, completedTask(result, task.referenceName));
+    return response;
   }
 
   /**
-   * Dispatches a postponed task again, whichever router dispatched it first. The engine has it queued in the direct
-   * domain, which no worker polls. Workers poll any other task, even if a result gives it the id of a dispatched one.
+   * Completes a polled task by its reference. Unlike a report by id, the response shows whether the task was pending.
+   * @returns false when that is not possible, or when the engine has not taken the result
    */
-  #dispatchAgain(pending: Task, { taskId, outputData = {}, callbackAfterSeconds = 0 }: TaskResult): void {
-    const { domain: direct, ...rest } = pending;
-    if (!isDirectDomain(direct)) return;
-    const domain = poolDomain(direct);
-    const task = { ...(rest as Task), taskId, status: 'IN_PROGRESS', outputData, ...(domain && { domain }) };
-    const dispatch = () => this.#dependencies.directDispatch.dispatch({ taskType: task.taskDefName, domain }, task);
-    setTimeout(dispatch, Math.min(callbackAfterSeconds * 1_000, maxTimerMs)).unref();
+  async #completeByReference(result: TaskResult, body: Buffer, task: DeliveredTask): Promise<boolean> {
+    const completed = completedTask(result, task.referenceName);
+    if (completed === undefined || !task.onlyAttempt || !isPlain(result)) return false;
+    // The synchronous form returns the execution, which saves a read when the completion is not known.
+    const isKnown = this.#completionBy(task.executionId, completed) !== undefined;
+    if (!isKnown && !isSmall(body)) return false;
+    const form = isKnown ? 'COMPLETED' : 'COMPLETED/sync';
+    const response = await this.#sendOutput(result, body, { ...task, form });
+    if (response.status !== 200 || isNotPending(response)) return false;
+    this.#delivered.delete(result.taskId);
+    if (isKnown) this.#wake(result, body, { task, completed });
+    else this.#wakeByExecution(task.executionId, parseResponse<UpdatedExecution>(response));
+    return true;
   }
 
   /** Completes a task by its reference, with Conductor's short forms of an update. The output is sent unchanged. */
@@ -204,32 +224,14 @@ export class TaskUpdates {
     });
   }
 
-  /**
-   * Reports any other result by the engine's task id, which is read first.
-   * @returns the response, and the task as it was before; without the task when the engine takes no result for it
-   */
-  async #reportById(
-    result: TaskResult,
-    body: Buffer,
-  ): Promise<{ response: AcceptedUpdate['response']; pending?: Task }> {
+  /** Reports any other result of a dispatched task by the engine's task id, which is read first. */
+  async #reportById(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
     const pending = await findTask(this.#engine, result.taskId);
-    if (pending === undefined || !isPending(pending)) return { response: notFound(result) };
-    return { response: await this.#report(result, withTaskId(body, pending.taskId)), pending };
+    if (pending === undefined || !isPending(pending)) return notFound(result);
+    return this.#report(result, withTaskId(body, pending.taskId));
   }
 
-  /** Completes a task and gets the execution in one call, which saves a read. Null when that is not possible. */
-  async #updateSynchronously(
-    result: TaskResult,
-    body: Buffer,
-    task: DeliveredTask | undefined,
-  ): Promise<UpdatedExecution | null> {
-    if (task === undefined || !task.onlyAttempt) return null;
-    if (!isPlain(result, body)) return null;
-    const response = await this.#sendOutput(result, body, { ...task, form: 'COMPLETED/sync' });
-    if (response.status !== 200) return null;
-    return parseResponse<UpdatedExecution>(response);
-  }
-
+  /** Wakes the waiters of an execution for whose pending task the engine has taken a result. */
   #wake(
     { workflowInstanceId }: TaskResult,
     body: Buffer,
@@ -238,9 +240,8 @@ export class TaskUpdates {
     const completion = completed && this.#completionBy(workflowInstanceId, completed);
     if (completed !== undefined && completion !== undefined)
       return this.#complete(workflowInstanceId, completion, completed);
-    const isSmall = body.length <= maxPlainUpdateBytes;
-    this.#dependencies.wakeUps.executionChanged(workflowInstanceId, isSmall ? { completed } : {});
-    if (task !== undefined && task.workflowType !== '') this.#wakeByDefinition(task, completed);
+    this.#dependencies.wakeUps.executionChanged(workflowInstanceId, isSmall(body) ? { completed } : {});
+    if (task !== undefined) this.#wakeByDefinition(task, completed);
   }
 
   #complete(workflowId: string, completion: KnownCompletion, { output }: CompletedTask): void {
@@ -266,6 +267,7 @@ export class TaskUpdates {
   /** The engine only accepted the result: its response does not name the tasks that follow. */
   #wakeByDefinition(task: DeliveredTask, completed: CompletedTask | undefined): void {
     const { wakeUps, metadata } = this.#dependencies;
+    if (task.workflowType === '') return;
     metadata.taskTypesAfter(task.workflowType, completed?.referenceName).then(
       (taskTypes) => wakeUps.tasksAppeared(taskTypes.map((taskType) => ({ taskType, domain: task.domain }))),
       (error: unknown) => this.#logUnknown(error),
@@ -295,16 +297,18 @@ function completedTask(
   return { referenceName, output: outputData ?? {} };
 }
 
-/** True for a small result that consists only of COMPLETED and an output. */
-function isPlain(result: TaskResult, body: Buffer): boolean {
-  const { status, reasonForIncompletion, logs } = result;
-  if (body.length > maxPlainUpdateBytes) return false;
-  if (status !== 'COMPLETED' || reasonForIncompletion !== undefined) return false;
+/** True for a result that consists only of COMPLETED and an output. SDKs may send the other members empty. */
+function isPlain({ status, reasonForIncompletion, logs }: TaskResult): boolean {
+  if (status !== 'COMPLETED' || (reasonForIncompletion ?? '') !== '') return false;
   return !Array.isArray(logs) || logs.length === 0;
 }
 
+function isSmall(body: Buffer): boolean {
+  return body.length <= maxSmallBytes;
+}
+
 function workerOf({ workerId }: TaskResult): string {
-  return workerId === undefined ? '' : `?workerid=${encodeURIComponent(workerId)}`;
+  return workerId == null ? '' : `?workerid=${encodeURIComponent(workerId)}`;
 }
 
 /** The result with another task id. */

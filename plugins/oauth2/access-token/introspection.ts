@@ -18,6 +18,8 @@ export interface IntrospectionOptions {
   clientSecret: string;
   /** Whether a response without `aud`, which RFC 7662 allows, violates a configured audience. */
   requiresAudience: boolean;
+  /** Whether a response without `token_type`, which RFC 7662 allows, is rejected. */
+  requiresTokenType: boolean;
   rules: ClaimRules;
   http: ProviderHttp;
   clock: Clock;
@@ -111,13 +113,12 @@ export class Introspection {
   }
 
   #read(claims: Claims): AccessToken {
-    const { rules, requiresAudience, clock } = this.#options;
+    const { rules, requiresAudience, requiresTokenType, clock } = this.#options;
     if (typeof claims['active'] !== 'boolean')
       throw new ProviderError('bad-answer', 'introspection: "active" is missing or not a boolean');
     if (!claims['active']) throw new InvalidTokenError('inactive');
-    const { token_type: type, iss, aud } = claims;
-    // A refresh token may be active too, but is not an access token.
-    if (type !== undefined && String(type).toLowerCase() !== 'bearer') throw new InvalidTokenError('type');
+    checkTokenType(claims, requiresTokenType);
+    const { iss, aud } = claims;
     if (iss !== undefined && iss !== rules.issuer) throw new InvalidTokenError('issuer');
     // Without the check, a token for another service of the same provider would pass (RFC 9700 section 2.3).
     const isChecked = rules.audience !== undefined && (aud !== undefined || requiresAudience);
@@ -131,5 +132,22 @@ export class Introspection {
       scopes: readScopes(claims, rules.scopeClaims),
       expiresAtMs,
     };
+  }
+}
+
+/**
+ * Rejects tokens that are not bearer access tokens. The provider also finds active refresh tokens, whatever
+ * `token_type_hint` says (RFC 7662 section 2.1). It tells them by a missing `token_type`, because only access tokens have
+ * a type (RFC 6749 section 7.1), or by `token_use` (Ory Hydra).
+ * @throws InvalidTokenError
+ */
+function checkTokenType({ token_type: type, token_use: use }: Claims, requiresTokenType: boolean): void {
+  if (use !== undefined && use !== 'access_token') throw new InvalidTokenError('token-type');
+  if (type !== undefined && String(type).toLowerCase() !== 'bearer') throw new InvalidTokenError('token-type');
+  if (type === undefined && requiresTokenType) {
+    throw new InvalidTokenError('token-type', {
+      detail:
+        'the introspection response has no token_type; for a provider that returns none, set oauth.introspectionRequiresTokenType=false',
+    });
   }
 }

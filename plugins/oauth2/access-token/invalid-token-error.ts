@@ -17,14 +17,17 @@ export type InvalidTokenReason =
   | 'not-yet-valid'
   | 'too-long-life'
   | 'sender-constrained'
+  | 'token-type'
   | 'inactive';
 
 /** Becomes 401 `invalid_token` (RFC 6750 section 3.1). */
 export class InvalidTokenError extends Error {
   override readonly name = 'InvalidTokenError';
   readonly reason: InvalidTokenReason;
-  constructor(reason: InvalidTokenReason, options?: ErrorOptions) {
-    super(`the access token was refused: ${reason}`, options);
+
+  /** @param detail for the operator: what is missing, and what to set */
+  constructor(reason: InvalidTokenReason, { detail, ...options }: ErrorOptions & { detail?: string } = {}) {
+    super(`the access token was refused: ${reason}${detail === undefined ? '' : ` (${detail})`}`, options);
     this.reason = reason;
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Dispatcher } from 'undici';
 import { lookup } from '#lib/http/lookup.ts';
-import { Agent } from '#lib/http/undici.ts';
+import { Agent, oneCallPerConnection } from '#lib/http/undici.ts';
 import { isJsonObject } from '#lib/json/json-object.ts';
 import { ProviderError } from './provider-error.ts';
 
@@ -38,8 +38,8 @@ export class ProviderHttp {
   constructor({ timeoutMs, connections }: ProviderHttpOptions) {
     this.#timeoutMs = timeoutMs;
     this.#agent = new Agent({
+      ...oneCallPerConnection,
       connections,
-      pipelining: 1,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
       keepAliveTimeout: 20_000,

@@ -14,6 +14,12 @@ import { pollUntil } from '../../stack/poll-until.ts';
 const bootFile = '/proc/sys/kernel/random/boot_id';
 const bootId = existsSync(bootFile) ? readFileSync(bootFile, 'utf8').trim() : '';
 
+/** Returns the start time in clock ticks since boot, field 22 of /proc/<pid>/stat (proc(5)); empty except on Linux. */
+function startTimeOf(pid: number): string {
+  const file = `/proc/${pid}/stat`;
+  return existsSync(file) ? (/^.*\)(?: \S+){19} (\d+) /s.exec(readFileSync(file, 'utf8'))?.[1] ?? '') : '';
+}
+
 let folder: string;
 let path: string;
 
@@ -24,9 +30,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('a lock', () => {
-  it('contains our pid and the boot id until it is released', async () => {
+  it('contains our pid, the boot id and our start time until it is released', async () => {
     const release = await acquireLock(path);
-    expect(readFileSync(path, 'utf8')).toBe([process.pid, bootId].join(' ').trim());
+    expect(readFileSync(path, 'utf8')).toBe([process.pid, bootId, startTimeOf(process.pid)].join(' ').trim());
     release();
     expect(existsSync(path)).toBe(false);
     expect(readdirSync(folder)).toEqual([]);
@@ -77,6 +83,27 @@ describe('a lock', () => {
   it.skipIf(bootId === '')('of another boot is replaced, whatever the clock says', () => {
     writeFileSync(path, `${process.ppid} 6a1f5f3e-0000-4000-8000-000000000000`);
     expect(tryLock(path).owner).toBe(process.pid);
+  });
+
+  it.skipIf(bootId === '')('of a process with that pid and start time is left to it', () => {
+    writeFileSync(path, `${process.ppid} ${bootId} ${startTimeOf(process.ppid)}`);
+    expect(tryLock(path)).toEqual({ owner: process.ppid });
+  });
+
+  it.skipIf(bootId === '')('of an earlier process whose pid belongs to another process now is replaced', () => {
+    writeFileSync(path, `${process.ppid} ${bootId} ${Number(startTimeOf(process.ppid)) - 1}`);
+    expect(tryLock(path).owner).toBe(process.pid);
+  });
+
+  it.skipIf(bootId === '')('is left to its process, whatever its name', async () => {
+    const name = 'node) Z 1 (a';
+    const owner = spawn(process.execPath, ['-e', `process.title = '${name}'; setInterval(() => {}, 60_000)`]);
+    const stat = `/proc/${owner.pid}/stat`;
+    await pollUntil('the owner to have its name', () => readFileSync(stat, 'utf8').includes(`(${name}) `));
+    writeFileSync(path, `${owner.pid} ${bootId} ${startTimeOf(owner.pid as number)}`);
+    expect(tryLock(path)).toEqual({ owner: owner.pid });
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
   });
 
   it.each(['', 'nonsense', '0'])('with the content «%s» is replaced', (content) => {

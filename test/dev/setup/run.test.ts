@@ -106,6 +106,21 @@ describe('dependencies', () => {
     expect(project.npmRuns()).toHaveLength(2);
   });
 
+  it('are installed by npm with every variable, including those whose names are not identifiers', async () => {
+    const name = 'npm_config_//registry.example/:_authToken';
+    const npm = join(project.root, 'npm.js');
+    writeFileSync(npm, `console.error(process.env[${JSON.stringify(name)}]); process.exit(1);`);
+    const run = project.start({ npm_execpath: npm, [name]: 'a-token' }, '--help');
+    expect(await run.ended).toEqual({ code: 1, signal: null });
+    expect(run.printed.text).toContain('npm ci failed:\na-token\n');
+  });
+
+  it('cannot be installed without npm, and the start says so', async () => {
+    const run = project.start({ PATH: join(project.root, 'nowhere') }, '--help');
+    expect(await run.ended).toEqual({ code: 1, signal: null });
+    expect(run.printed.text).toContain('npm is not in PATH: install Node.js with npm.\n');
+  });
+
   it('that cannot be installed end the start with the output of npm', async () => {
     project.npm(`echo 'npm http fetch GET 200'; echo 'npm error code E404' >&2; exit 1`);
     const run = project.run();

@@ -11,7 +11,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Child, type ChildOptions, describeEnding, startChild } from '../../../dev/stack/child.ts';
 import { CollectedOutput } from '../collected-output.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
-import { isAlive, isGroupAlive } from '../process-alive.ts';
+import { isAlive, isGroupAlive, isWatched } from '../process-alive.ts';
 import { requires } from '../../run/requirements.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
@@ -40,6 +40,11 @@ describe('a child', () => {
     const child = start('stays.ts', { parameters: ['one', 'two words'] });
     await expect(child.ready).resolves.toEqual({ pid: child.pid });
     expect(output.text).toBe('started one two words\n');
+  });
+
+  it('gets every variable of its environment, including those whose names are not identifiers', async () => {
+    const child = start('reports-variable.ts', { env: { ...process.env, 'client.demo.misCodes': '001,002' } });
+    await expect(child.ready).resolves.toEqual({ value: '001,002' });
   });
 
   it('runs with the given niceness', async () => {
@@ -81,9 +86,9 @@ describe('a child', () => {
     expect(signal === 'SIGTERM' || code === 0).toBe(true);
   });
 
-  it('whose command does not exist ends with the code of a shell', async () => {
+  it('whose command does not exist is rejected with the name of the command', async () => {
     const child = start('stays.ts', { command: '/nowhere/program', waitUntilReady: () => new Promise(() => {}) });
-    await expect(child.ready).rejects.toThrow('exit code 127');
+    await expect(child.ready).rejects.toThrow('ended before it was ready: spawn /nowhere/program ENOENT');
   });
 
   it('with its own probe is ready when the probe succeeds', async () => {
@@ -100,8 +105,11 @@ describe('a child', () => {
   it('leaves no watcher behind once it has ended', async () => {
     const child = start('stays.ts');
     await child.ready;
+    const pid = child.pid as number;
+    expect(isWatched(pid)).toBe(true);
     await child.stop();
-    await pollUntil('the process group to be empty', () => !isGroupAlive(child.pid ?? 0));
+    await pollUntil('the process group to be empty', () => !isGroupAlive(pid));
+    await pollUntil('the watcher to end', () => !isWatched(pid));
   });
 });
 
@@ -112,7 +120,8 @@ describe('a launcher that is killed', () => {
     expect(pids.map(isAlive)).toEqual([true, true, true]);
     launcher.kill('SIGKILL');
     await pollUntil('all children to end', () => !pids.some(isAlive));
-    await pollUntil('their watchers to end', () => !pids.some(isGroupAlive));
+    await pollUntil('their process groups to be empty', () => !pids.some(isGroupAlive));
+    await pollUntil('their watchers to end', () => !pids.some(isWatched));
   });
 });
 

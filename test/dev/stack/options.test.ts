@@ -138,12 +138,6 @@ describe('readSettings', () => {
     },
   );
 
-  it('clears WORKERS_TASKTYPES for the workers beside adaptors', async () => {
-    const beside = programsOf(await readSettings({})).filter(({ name }) => name.startsWith('workers-'));
-    expect(beside.length).toBeGreaterThan(0);
-    for (const { env } of beside) expect(env).toMatchObject({ WORKERS_TASKTYPES: '' });
-  });
-
   it('picks free ports for those that are 0', async () => {
     const { ports, env } = await readSettings({ ROUTER_PORT: '0', OPS_PORT: '0' });
     const [router, operations] = ports.map(({ port }) => port);
@@ -187,6 +181,13 @@ describe('readSettings of a gateway with its own config/default.properties', () 
       OPS_CLIENTID: 'ops',
       OPS_CLIENTSECRET: 'ops-secret',
     });
+  });
+
+  it('keeps its audience, which the identity provider of the stack then issues tokens for', async () => {
+    expect((await read(['oauth.audience=urn:mine'])).env).toMatchObject({ OAUTH_AUDIENCE: 'urn:mine' });
+    const overridden = await read(['oauth.audience=urn:mine'], { OAUTH_AUDIENCE: 'urn:other' });
+    expect(overridden.env).toMatchObject({ OAUTH_AUDIENCE: 'urn:other' });
+    expect((await read([], { OAUTH_AUDIENCE: '' })).env).toMatchObject({ OAUTH_AUDIENCE: 'urn:service-router' });
   });
 
   it('keeps its Redis and its database', async () => {

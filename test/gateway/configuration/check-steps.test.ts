@@ -33,11 +33,14 @@ const invalid: readonly (readonly [Condition, string])[] = [
     '"anonymous" needs Passport, which the router does not use: the policy bearer authenticates clients',
   ],
   [{ name: 'method' }, 'CONDITION_PARAMS_VALIDATION_FAILED'],
+  [{ name: 'expression', expression: 'req.method ==' }, 'the expression cannot be compiled: Unexpected end of input'],
+  [{ name: 'expression', expression: 'return true' }, 'the expression cannot be compiled: Illegal return statement'],
 ];
 
 it.each([
   always,
   { name: 'method', methods: ['GET'] },
+  { name: 'expression', expression: "req.method === 'GET' && unknown" },
   { name: 'allOf', conditions: [always, { name: 'not', condition: { name: 'never' } }] },
 ])('accepts $name', (condition) => {
   expect(problemsOf(condition)).toEqual([]);

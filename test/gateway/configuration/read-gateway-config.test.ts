@@ -1,4 +1,4 @@
-// Tests of reading gateway.config.yml: a file that cannot be read, and a reserved name.
+// Tests of reading gateway.config.yml: a file that cannot be read, references in YAML, and a reserved name.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,6 +17,30 @@ it.each([
   const { gatewayConfig, problems } = readGatewayConfig({ file: join(rootDir, name), rootDir, config: {} as Config });
   expect(gatewayConfig).toBeUndefined();
   expect(problems.lines).toEqual([typeof problem === 'string' ? problem : expect.stringMatching(problem)]);
+});
+
+it('reports aliases without an anchor and merge keys without a map, with the other errors of the file', () => {
+  const file = join(rootDir, 'references.yml');
+  const text = `apiEndpoints: &endpoints
+  movies: { paths: *nowhere }
+  movies: {}
+pipelines:
+  <<: *typo
+  a: { <<: [*endpoints, *later] }
+  b: { <<: text }
+  c: { '<<': text }
+plugins: &later {}
+`;
+  writeFileSync(file, text);
+  const { gatewayConfig, problems } = readGatewayConfig({ file, rootDir, config: {} as Config });
+  expect(gatewayConfig).toBeUndefined();
+  expect(problems.lines).toEqual([
+    'references.yml:2:20: there is no anchor "nowhere" before this alias',
+    'references.yml:3:3: Map keys must be unique',
+    'references.yml:5:7: there is no anchor "typo" before this alias',
+    'references.yml:6:25: there is no anchor "later" before this alias',
+    'references.yml:7:12: only a map, or a list of maps, can be merged',
+  ]);
 });
 
 it('rejects an endpoint with the name that the requests of the reconciler have', () => {

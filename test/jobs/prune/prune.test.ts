@@ -18,6 +18,7 @@ it('forgets orphans and deletes their rows in batches', async () => {
   const forgotten: number[] = [];
   const deleted: number[] = [];
   const api = {
+    count: async () => 0,
     search: async (_query: unknown, { offset, size }: { offset: number; size: number }) => {
       return { executions: rows.slice(offset, offset + size), total: rows.length, bytes: 0 };
     },
@@ -37,6 +38,7 @@ it('deletes the rows of many orphans in portions, so that an error loses only a 
   const rows = Array.from({ length: 25 }, (_, at) => row(at));
   const searched: number[] = [];
   const api = {
+    count: async () => 0,
     search: async (_query: unknown, { offset, size }: { offset: number; size: number }) => {
       searched.push(offset);
       return { executions: rows.slice(offset, offset + size), total: rows.length, bytes: 0 };

@@ -1,6 +1,7 @@
 // Tests of the reconciler's decisions for each state of an execution, with the product's own definitions.
 
 import { describe, expect, it, test } from 'vitest';
+import { cancelled, cancelledWhilePaused } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutedTask, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import { createInbound } from '#lib/envelope/inbound.ts';
@@ -23,7 +24,9 @@ const sealing = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys
 const now = 1_795_275_400_000;
 const longAgo = now - 70_000;
 const justNow = now - 5_000;
-const context = { mdmDefinitions, codec: clear, now, afterMs: 60_000 };
+const context = { mdmDefinitions, codec: clear, now, unchangedMs: 0, afterMs: 60_000 };
+/** Context of an inspection that has found the same tasks in progress for some time. */
+const after = (unchangedMs: number) => ({ ...context, unchangedMs });
 
 const request = (body: string) => ({
   httpMethod: 'PATCH',
@@ -105,8 +108,8 @@ describe('a PATCH that has ended', () => {
 });
 
 describe('a PATCH that runs', () => {
-  const running = (tasks: ExecutedTask[], fields: Partial<WholeExecution> = {}) =>
-    decidePatch(patch({ status: 'RUNNING', endTime: 0, tasks, ...fields }), alone, context);
+  const running = (tasks: ExecutedTask[], fields: Partial<WholeExecution> = {}, unchangedMs = 0) =>
+    decidePatch(patch({ status: 'RUNNING', endTime: 0, tasks, ...fields }), alone, after(unchangedMs));
 
   it('whose EVENT task stays scheduled → resumed; the second time → replaced by the execution it should start', () => {
     expect(running([intake(), event('SCHEDULED')])).toMatchObject({ kind: 'resume', fallback: [mdm] });
@@ -130,10 +133,10 @@ describe('a PATCH that runs', () => {
   });
 
   it('is terminated when its task should have timed out; the next round decides about it', () => {
-    const held = (startTime: number) =>
-      running([intake({ status: 'IN_PROGRESS', startTime, endTime: 0, responseTimeoutSeconds: 90 })]);
-    expect(held(now - 149_000)).toEqual({ kind: 'waiting' });
-    expect(held(now - 150_000)).toEqual({ kind: 'end', case: 'outcome_unknown' });
+    const held = (unchangedMs: number) =>
+      running([intake({ status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 90 })], {}, unchangedMs);
+    expect(held(149_000)).toEqual({ kind: 'waiting' });
+    expect(held(150_000)).toEqual({ kind: 'end', case: 'outcome_unknown' });
   });
 
   it('with a task that failed, timed out or was cancelled long ago → terminated; the next round decides about it', () => {
@@ -185,14 +188,15 @@ describe('a PATCH with an unknown outcome', () => {
     const decision = decidePatch(lost(), alone, context);
     if (decision.kind !== 'ask') throw new Error(decision.kind);
     const { input } = decision.request;
-    const decideProbe = (fields: Partial<ExecutedTask>, version = 1) => {
+    const decideProbe = (fields: Partial<ExecutedTask>, unchangedMs = 0) => {
       const tasks = [intake({ endTime: 0, responseTimeoutSeconds: 90, ...fields })];
-      return decideOther(patch({ status: 'RUNNING', endTime: 0, workflowVersion: version, input, tasks }), context);
+      const execution = patch({ status: 'RUNNING', endTime: 0, workflowVersion: 1, input, tasks });
+      return decideOther(execution, after(unchangedMs));
     };
     const end = { kind: 'end', case: 'outcome_unknown' };
-    expect(decideProbe({ status: 'IN_PROGRESS', startTime: now - 150_000 })).toEqual(end);
+    expect(decideProbe({ status: 'IN_PROGRESS' }, 150_000)).toEqual(end);
     expect(decideProbe({ status: 'TIMED_OUT', endTime: longAgo })).toEqual(end);
-    expect(decideProbe({ status: 'IN_PROGRESS', startTime: now - 149_000 })).toEqual({ kind: 'waiting' });
+    expect(decideProbe({ status: 'IN_PROGRESS' }, 149_000)).toEqual({ kind: 'waiting' });
     expect(decideProbe({ status: 'SCHEDULED', pollCount: 0, startTime: 0 })).toEqual({ kind: 'waiting' });
   });
 
@@ -208,6 +212,18 @@ describe('a PATCH with an unknown outcome', () => {
   it('superseded by another execution of its Idempotency-Key → settled: MDM is notified of the other execution', () => {
     const ended = { ...lost({ status: 'CANCELED' }), status: 'TERMINATED', reasonForIncompletion: superseded } as const;
     expect(decidePatch(ended, alone, context)).toEqual({ kind: 'settled' });
+  });
+
+  it('cancelled by its client → settled even if a router has polled the task: the router withholds it', () => {
+    const ended = { ...lost({ status: 'CANCELED' }), status: 'TERMINATED', reasonForIncompletion: cancelled } as const;
+    expect(decidePatch(ended, alone, context)).toEqual({ kind: 'settled' });
+  });
+
+  it('cancelled while it was paused, and polled → probed: a worker may have received the task', () => {
+    const ending = { status: 'TERMINATED', reasonForIncompletion: cancelledWhilePaused } as const;
+    expect(decidePatch({ ...lost({ status: 'CANCELED' }), ...ending }, alone, context).kind).toBe('ask');
+    const unpolled = lost({ status: 'CANCELED', pollCount: 0, startTime: 0 });
+    expect(decidePatch({ ...unpolled, ...ending }, alone, context)).toEqual({ kind: 'settled' });
   });
 
   it('the worker reports that the change may have been applied → probed', () => {
@@ -229,6 +245,16 @@ describe('a PATCH with an unknown outcome', () => {
         },
       ],
     });
+  });
+
+  it('the worker gave up → MDM gets that time: the PATCH may have replaced the value of a shorter one', () => {
+    const failed = lost({
+      status: 'FAILED_WITH_TERMINAL_ERROR',
+      reasonForIncompletion: 'back-end-timeout: no response',
+    });
+    const decision = decidePatch(failed, { ...alone, probes: [probe(200, '{"cccid":"C1"}')] }, context);
+    const outbound = { answeredAt: new Date(longAgo).toISOString() };
+    expect(decision).toMatchObject({ kind: 'start', requests: [{ input: { outbound } }] });
   });
 
   it('the condition of the handler is about the lost response → MDM is notified', () => {
@@ -346,13 +372,11 @@ describe('an mdmWF', () => {
   });
 
   it('whose worker has disappeared → resumed; the same for a share', () => {
-    const tasks = [
-      notify([], { status: 'IN_PROGRESS', startTime: now - 130_000, endTime: 0, responseTimeoutSeconds: 60 }),
-    ];
+    const tasks = [notify([], { status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 60 })];
     const decision = { kind: 'resume', case: 'outcome_unknown', fallback: [{ name: 'mdmWF', correlationId: 'e-1' }] };
     const execution = notification({ status: 'RUNNING', tasks });
-    expect(decideNotification(execution, unshared, context)).toMatchObject(decision);
-    expect(decideShare(execution, context)).toMatchObject(decision);
+    expect(decideNotification(execution, unshared, after(120_000))).toMatchObject(decision);
+    expect(decideShare(execution, after(120_000))).toMatchObject(decision);
   });
 
   it('that keeps running although its task ended without success long ago → resumed; the same for a share', () => {

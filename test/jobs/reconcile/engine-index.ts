@@ -106,24 +106,28 @@ function startedBy({ name, version, correlationId = '', input }: StartWorkflowRe
   return { ...fields, status: 'COMPLETED', startTime: 0, endTime: 0, output: {}, tasks: [] } as WholeExecution;
 }
 
-/** Evaluates one condition of a query. @throws Error for a condition that the reconciler does not use */
-function holds(execution: WholeExecution, condition: string): boolean {
-  const [, field = '', operator = '', value = ''] = /^(\w+) (=|<|>|IN) (.*)$/.exec(condition) ?? [];
-  const { workflowName: workflowType, status, startTime, endTime, correlationId = '' } = execution;
-  const fields: Record<string, string | number> = { workflowType, status, startTime, endTime, correlationId };
-  const actual = fields[field];
-  if (actual === undefined) throw new Error(`unexpected condition: ${condition}`);
-  if (operator === 'IN') return value.slice(1, -1).split(',').includes(String(actual));
-  if (operator === '=') return value.endsWith('*') ? String(actual).startsWith(value.slice(0, -1)) : actual === value;
-  return operator === '<' ? Number(actual) < Number(value) : Number(actual) > Number(value);
+type Condition = (execution: WholeExecution) => boolean;
+
+/** Parses one condition of a query. The result throws for a condition that the reconciler does not use. */
+function conditionOf(text: string): Condition {
+  const [, field = '', operator = '', value = ''] = /^(\w+) (=|<|>|IN) (.*)$/.exec(text) ?? [];
+  const list = new Set(value.slice(1, -1).split(','));
+  return ({ workflowName: workflowType, status, startTime, endTime, correlationId = '' }) => {
+    const fields: Record<string, string | number> = { workflowType, status, startTime, endTime, correlationId };
+    const actual = fields[field];
+    if (actual === undefined) throw new Error(`unexpected condition: ${text}`);
+    if (operator === 'IN') return list.has(String(actual));
+    if (operator === '=') return value.endsWith('*') ? String(actual).startsWith(value.slice(0, -1)) : actual === value;
+    return operator === '<' ? Number(actual) < Number(value) : Number(actual) > Number(value);
+  };
 }
 
 function search(executions: readonly WholeExecution[], parameters: URLSearchParams): object {
-  const conditions = (parameters.get('query') ?? '').split(' AND ');
+  const conditions = (parameters.get('query') ?? '').split(' AND ').map(conditionOf);
   const [field] = (parameters.get('sort') ?? '').split(':') as ['startTime' | 'endTime'];
   const offset = Number(parameters.get('start'));
   const found = executions
-    .filter((execution) => conditions.every((condition) => holds(execution, condition)))
+    .filter((execution) => conditions.every((holds) => holds(execution)))
     .toSorted((one, other) => one[field] - other[field]);
   const results = found.slice(offset, offset + Number(parameters.get('size'))).map((execution) => ({
     ...execution,

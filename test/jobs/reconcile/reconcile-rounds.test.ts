@@ -26,7 +26,9 @@ function withVersion3(definitions: Definitions): Definitions {
 }
 
 let engine: EngineIndex;
+/** The wall clock of the router and of the engine, and the monotonic clock of the router. */
 let now: number;
+let elapsed: number;
 let mdmDefinitions: MdmDefinitions;
 let queueSizes: Record<string, number>;
 
@@ -34,6 +36,7 @@ beforeEach(() => {
   engine = createEngineIndex();
   queueSizes = {};
   now = 1_795_275_400_000;
+  elapsed = 0;
   mdmDefinitions = new MdmDefinitions(product);
 });
 
@@ -45,7 +48,7 @@ const reconcile = () =>
     },
     codec: createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] }),
     readQueueSizes: async () => queueSizes,
-    ...{ afterMs, lookBackMs: day, now: () => now },
+    ...{ afterMs, lookBackMs: day, now: () => now, monotonicNow: () => elapsed },
   });
 
 const outbound = createOutbound({ status: 200, headers: {}, body: Buffer.from('{"sisPersonId":"p1","cccid":"C1"}') });
@@ -107,6 +110,10 @@ const timedOut = (workflowId: string, mis: string): WholeExecution => {
   const inbound = createInbound({ ...requestOf('p1'), params: { mis }, body: Buffer.from('{"cccid":"C1"}') });
   const tasks = [task('college-adaptor_intake', { status: 'TIMED_OUT' })];
   return patch({ workflowId, status: 'TIMED_OUT', output: {}, input: { inbound }, tasks });
+};
+const passTime = (ms: number) => {
+  now += ms;
+  elapsed += ms;
 };
 const names = () => engine.started.map(({ name }) => name);
 
@@ -336,6 +343,8 @@ it('a reconciler terminated a notification, and the engine was killed before the
     if (path.includes('/retry')) throw new EngineError('unreachable', 'killed');
   };
   const rounds = reconcile();
+  await rounds.run();
+  passTime(61_000);
   const { failure, findings } = await rounds.run();
   expect([failure, findings]).toMatchObject([{ kind: 'unreachable' }, []]);
   expect((await engine.api.readWhole('notification-1'))?.status).toBe('TERMINATED');
@@ -358,6 +367,61 @@ it('reports what it repaired before the engine was killed', async () => {
     isComplete: false,
   });
   expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-2', action: 'started' }]);
+});
+
+it('finds a lost event while ten thousand executions wait for MDM', async () => {
+  const queued = task('mdm_notify', { status: 'SCHEDULED', pollCount: 0, startTime: 0, endTime: 0 });
+  for (let at = 0; at < 10_001; at++) {
+    engine.put(execution('mdmWF', { workflowId: `waiting-${at}`, status: 'RUNNING', endTime: 0, tasks: [queued] }));
+  }
+  const rounds = reconcile();
+  let isComplete = false;
+  for (let round = 0; round < 60 && !isComplete; round++) ({ isComplete } = await rounds.run());
+  expect(isComplete, 'the next round is not due at once').toBe(true);
+  now += 10_000;
+  engine.put(patch({ startTime: now - 72_000, endTime: now - 70_000 }));
+  expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
+});
+
+describe('a PATCH whose worker has not reported', () => {
+  const withWorker = (fields: Partial<ExecutedTask> = {}) => {
+    const held = task('college-adaptor_intake', { status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 90 });
+    engine.put(patch({ status: 'RUNNING', endTime: 0, output: {}, tasks: [{ ...held, ...fields }] }));
+  };
+  const ended = { executionId: 'patch-1', case: 'outcome_unknown', action: 'terminated', started: [] };
+  /** Runs a round, and returns its findings about running executions. */
+  const round = async (rounds: ReconcileRounds) =>
+    (await rounds.run()).findings.filter(({ action }) => action === 'terminated');
+
+  it('is not ended because the clock of the router is ahead, only when the reconciler has seen the time pass', async () => {
+    withWorker();
+    now += 160_000;
+    const rounds = reconcile();
+    expect(await round(rounds)).toEqual([]);
+    passTime(60_000);
+    expect(await round(rounds)).toEqual([]);
+    passTime(120_000);
+    expect(await round(rounds)).toEqual([ended]);
+  });
+
+  it('is not ended because the clock of the router was set forward', async () => {
+    withWorker();
+    const rounds = reconcile();
+    expect(await round(rounds)).toEqual([]);
+    now += 600_000;
+    expect(await round(rounds)).toEqual([]);
+  });
+
+  it('is not ended while its worker extends the lease', async () => {
+    withWorker();
+    const rounds = reconcile();
+    for (const ms of [60_000, 120_000, 240_000]) {
+      expect(await round(rounds)).toEqual([]);
+      passTime(ms);
+      withWorker({ updateTime: now });
+    }
+    expect(await round(rounds)).toEqual([]);
+  });
 });
 
 describe('probes', () => {
@@ -387,6 +451,10 @@ describe('probes', () => {
     engine.put(probeOf('patch-1', { status: 'IN_PROGRESS', startTime: now - 150_000 }));
     engine.now = () => now;
     const rounds = reconcile();
+    await rounds.run();
+    passTime(afterMs);
+    await rounds.run();
+    passTime(2 * afterMs);
     expect((await rounds.run()).findings).toContainEqual({
       ...{ executionId: 'probe-of-patch-1', case: 'outcome_unknown', action: 'terminated', started: [] },
     });

@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 /** Starts the loop of a router. */
-function start(): void {
+function start(metrics = new Registry()): void {
   const options = { api: engine.api, mdmDefinitions, codec, readQueueSizes: async () => ({}) };
   const [afterMs, lookBackMs] = [minute, day];
   reconciler = startReconciler({
@@ -49,7 +49,7 @@ function start(): void {
       release: async () => void (isReleased = true),
     },
     intervalMs: 10 * minute,
-    metrics: new Registry(),
+    metrics,
     log: createLog('test', 'silent'),
   });
 }
@@ -149,3 +149,17 @@ it.each([
     expect(isReleased).toBe(true);
   },
 );
+
+it('counts rounds of every outcome from 0: the alert about missing rounds needs a series before the first one', async () => {
+  isLeader = true;
+  engine.beforeCall = () => Promise.reject(new EngineError('unreachable', 'away'));
+  const metrics = new Registry();
+  start(metrics);
+  await vi.advanceTimersByTimeAsync(minute);
+  const rounds = await metrics.getSingleMetric('router_reconciler_rounds_total')?.get();
+  expect(rounds?.values.map(({ labels, value }) => [labels['outcome'], value])).toEqual([
+    ['done', 0],
+    ['failed', 1],
+    ['not_leader', 0],
+  ]);
+});

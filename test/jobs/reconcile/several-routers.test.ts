@@ -55,7 +55,7 @@ class Routers {
         new ReconcileRounds({
           ...{ api: engine.api, mdmDefinitions, codec, afterMs, lookBackMs: 86_400_000 },
           readQueueSizes: async () => ({}),
-          now: () => this.now,
+          ...{ now: () => this.now, monotonicNow: () => this.now },
         }),
     );
   }

@@ -3,10 +3,13 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '#lib/conductor/engine.ts';
 import type { EngineError } from '#lib/conductor/engine-error.ts';
 import { findFreePort } from '../../../dev/setup/ports.mjs';
+import { makeCertificate } from '../../stack/certificate.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 
 interface FakeServer {
@@ -159,6 +162,22 @@ describe('two servers of one engine', () => {
     expect((await post(engine)).status).toBe(500);
     expect(engine.leftOut).toEqual([]);
   });
+});
+
+it('one server has a certificate that is not trusted → the other gets every call, and no caller notices', async () => {
+  const certificate = makeCertificate();
+  const untrusted = createTlsServer({ key: certificate, cert: certificate });
+  await once(untrusted.listen(0, '127.0.0.1'), 'listening');
+  const url = `https://127.0.0.1:${(untrusted.address() as AddressInfo).port}`;
+  const other = await startServer();
+  const engine = new Engine({ url: [url, other.url], timeoutMs: 60_000, connections: 1 });
+  cleanUps.push(
+    async () => void untrusted.close(),
+    () => engine.close(),
+  );
+  for (let n = 0; n < 4; n++) expect(await kindOf(post(engine))).toBe('answered');
+  expect(other.calls).toHaveLength(4);
+  expect(engine.leftOut).toEqual([url]);
 });
 
 it('one server: it is never left out', async () => {

@@ -2,10 +2,14 @@
 
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import type { Dispatcher } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
-import { type EngineError, toEngineError } from '#lib/conductor/engine-error.ts';
+import type { EngineError } from '#lib/conductor/engine-error.ts';
+import { sendCall } from '#lib/conductor/send-call.ts';
+import { makeCertificate } from '../../stack/certificate.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -100,18 +104,58 @@ describe('an engine that does not respond', () => {
   });
 });
 
+/** Returns a client of an engine that has an https URL. */
+async function engineAt(server: TcpServer): Promise<Engine> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const engine = new Engine({ url: `https://127.0.0.1:${port}`, timeoutMs: 60_000, connections: 1 });
+  cleanUps.push(
+    async () => void server.close(),
+    () => engine.close(),
+  );
+  return engine;
+}
+
+/** Sends a call that fails with this error of the connection, before the request starts or afterwards. */
+function callThatFails(error: { code: string; syscall: string }, { hasStarted = false } = {}): Promise<unknown> {
+  const controller = {} as Dispatcher.DispatchController;
+  const dispatcher = {
+    dispatch(_options: unknown, handler: Dispatcher.DispatchHandler) {
+      if (hasStarted) handler.onRequestStart?.(controller, null);
+      handler.onResponseError?.(controller, Object.assign(new Error('x'), error));
+    },
+  };
+  const request = { method: 'POST', path: '/api/workflow', timeoutMs: 60_000 } as const;
+  return sendCall(dispatcher as unknown as Dispatcher, request);
+}
+
 describe('errors before a byte is sent', () => {
   it.each([
     ['no connection', { code: 'ECONNREFUSED', syscall: 'connect' }],
     ['no file descriptor left', { code: 'EMFILE', syscall: 'connect' }],
     ['no port left', { code: 'EADDRNOTAVAIL', syscall: 'connect' }],
     ['reset while connecting', { code: 'ECONNRESET', syscall: 'connect' }],
-  ])('%s: unreachable', (_title, error) => {
-    expect(toEngineError(Object.assign(new Error('x'), error), 'POST /api/workflow').kind).toBe('unreachable');
+  ])('%s: unreachable', async (_title, error) => {
+    expect(await failureOf(callThatFails(error))).toBe('unreachable');
   });
 
-  it('a connection that breaks later: interrupted', () => {
-    const error = Object.assign(new Error('x'), { code: 'ECONNRESET', syscall: 'read' });
-    expect(toEngineError(error, 'POST /api/workflow').kind).toBe('interrupted');
+  it('a certificate that is not trusted: unreachable', async () => {
+    const certificate = makeCertificate();
+    let arrived = 0;
+    const server = createTlsServer({ key: certificate, cert: certificate }, () => void (arrived += 1));
+    expect(await failureOf(start(await engineAt(server)))).toBe('unreachable');
+    expect(arrived).toBe(0);
+  });
+
+  it('a TLS handshake that breaks off: unreachable', async () => {
+    const server = createTcpServer((socket) => socket.once('data', () => socket.destroy()));
+    expect(await failureOf(start(await engineAt(server)))).toBe('unreachable');
+  });
+
+  it.each([
+    ['a connection that breaks later', { code: 'ECONNRESET', syscall: 'read' }],
+    ['a route that is lost later', { code: 'EHOSTUNREACH', syscall: 'read' }],
+  ])('%s: interrupted', async (_title, error) => {
+    expect(await failureOf(callThatFails(error, { hasStarted: true }))).toBe('interrupted');
   });
 });

@@ -27,6 +27,7 @@ beforeAll(async () => {
     if (served === null || request.url === '/missing.properties') response.writeHead(404).end();
     else if (served !== undefined) response.end(served);
     else if (request.url === '/never.properties') return;
+    else if (request.url === '/moved.properties') response.writeHead(302, { location: '/r.properties' }).end();
     else response.end('router.port=1002\nrouter.drainMs=1002\n! comment\nlmsDW.url : http://127.0.0.1/a\\\n    b\n');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -162,7 +163,7 @@ describe('problems are all reported at once', () => {
 
   it('an address of the engine with a path, a query or a fragment', async () => {
     const expected =
-      'must be an http or https URL without a path, such as http://127.0.0.1:8082: calls begin with /api';
+      'must be an http or https URL such as http://127.0.0.1:8082, without a path (the path of each call begins with /api)';
     expect(await problemsOf({ CONDUCTOR_URL: 'http://127.0.0.1:8082/,https://engine.example' })).toEqual([]);
     for (const path of ['/api', '/?a=b', '/#a'])
       expect(await problemsOf({ CONDUCTOR_URL: `http://user:hush@h:8082${path}` })).toEqual([
@@ -200,6 +201,12 @@ describe('remote files', () => {
     expect(problems.join()).not.toContain('hush');
   });
 
+  it('are not read from the target of a redirect, which could leave https', async () => {
+    expect(await problemsOf({ CONFIG_URL: `${base}/moved.properties` })).toEqual([
+      `${base}/moved.properties cannot be read: the server responded with 302: redirects are not followed`,
+    ]);
+  });
+
   describe('last known good copy', () => {
     const withCopies = (name: string) => ({
       CONFIG_URL: `${base}/r.properties`,
@@ -216,10 +223,22 @@ describe('remote files', () => {
     it('is used when the server is unavailable', async () => {
       const env = withCopies('used');
       await keep(env);
-      const { config, origins } = await serve(null, () => loadConfig({ env }));
-      expect(config['router.port']).toBe(1002);
-      expect(origins['router.port']).toContain('last known good copy');
+      const loaded = await serve(null, () => loadConfig({ env }));
+      expect(loaded.config['router.port']).toBe(1002);
+      expect(loaded.origins['router.port']).toContain('last known good copy');
+      expect(loaded.warnings).toEqual([
+        `${base}/r.properties cannot be read: the server responded with 404; its last known good copy is used`,
+      ]);
       expect(warnings).toEqual([]);
+    });
+
+    it('is not used with `useCopies: false`', async () => {
+      const env = withCopies('unused');
+      await keep(env);
+      const loading = serve(null, () => loadConfig({ env, useCopies: false }));
+      await expect(loading).rejects.toMatchObject({
+        problems: [`${base}/r.properties cannot be read: the server responded with 404`],
+      });
     });
 
     it('is kept when a later file is refused', async () => {

@@ -1,7 +1,7 @@
 // Tests of the file with the addresses of a running stack: who may read it, and when it is ignored or replaced.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -51,6 +51,15 @@ describe('the addresses of a running stack', () => {
     expect(readRunningStack(stateDir)).toMatchObject({ router: stack.router });
     const bootId = '6a1f5f3e-0000-4000-8000-000000000000';
     writeFileSync(join(stateDir, 'stack.json'), JSON.stringify({ ...stack, bootId }));
+    expect(readRunningStack(stateDir)).toBeUndefined();
+  });
+
+  it.skipIf(readBootId() === undefined)('is ignored when its pid belongs to another process now', () => {
+    writeRunningStack(stateDir, stack);
+    const file = join(stateDir, 'stack.json');
+    const content = JSON.parse(readFileSync(file, 'utf8')) as { processStartTime: string };
+    const processStartTime = String(Number(content.processStartTime) - 1);
+    writeFileSync(file, JSON.stringify({ ...content, processStartTime }));
     expect(readRunningStack(stateDir)).toBeUndefined();
   });
 

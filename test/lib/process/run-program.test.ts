@@ -1,4 +1,5 @@
-// Tests of signals and of the exit of the launcher: which of them reload, stop gracefully, or end a program at once.
+// Tests of signals and of the exit of the launcher: which of them reload, stop gracefully, or end a program at once; and
+// of the log level.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
-import { type Program, startProgram } from '../../stack/program.ts';
+import { type Program, ProgramFailed, startProgram } from '../../stack/program.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'service-router-program-'));
 const runProgram = fileURLToPath(new URL('../../../lib/process/run-program.ts', import.meta.url));
@@ -15,8 +16,8 @@ let program: Program | undefined;
 afterEach(async () => void (await program?.stop()));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** Starts a program that gets the signal while it starts. */
-async function start(members: string): Promise<Program> {
+/** Starts a program that gets a signal while it starts. */
+async function start(members: string, { signal = 'SIGHUP', env = {} } = {}): Promise<Program> {
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
   writeFileSync(
     join(dir, 'program.ts'),
@@ -25,13 +26,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { runProgram } from ${JSON.stringify(runProgram)};
 await runProgram('test', async () => {
   const timer = setInterval(() => undefined, 1_000);
-  process.kill(process.pid, 'SIGHUP');
+  process.kill(process.pid, '${signal}');
   await pause(20);
   return { ready: {}, stop: async () => clearInterval(timer), ${members} };
 });
 `,
   );
-  program = await startProgram(join(dir, 'program.ts'));
+  program = await startProgram(join(dir, 'program.ts'), env);
   return program;
 }
 
@@ -47,6 +48,42 @@ it('a program that cannot reload: logs this, keeps running, and ends as usual', 
   const { output, stop } = await start('');
   await pollUntil('the log line', () => output().includes('reads its configuration only at startup'));
   expect(await stop()).toBe(0);
+});
+
+// Without a handler, the kernel would ignore the signal if the program is process 1 of a container.
+it.each([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+])('%s while the program starts: exit code %i, as from a shell', async (signal, exitCode) => {
+  const ended = await start('', { signal }).catch((error: unknown) => error);
+  expect(ended).toBeInstanceOf(ProgramFailed);
+  expect(ended).toMatchObject({ exitCode, output: expect.stringContaining('stopped before the program was ready') });
+});
+
+describe('LOG_LEVEL', () => {
+  it.each(['', 'loud', 'toString'])(
+    '%j: the program logs at the level info until it has its configuration',
+    async (level) => {
+      const { output } = await start('', { env: { LOG_LEVEL: level } });
+      await pollUntil('the log line', () => output().includes('"level":"info"'));
+    },
+  );
+
+  it('warn: lines of the level info are not written', async () => {
+    const { output } = await start('', { env: { LOG_LEVEL: 'warn' } });
+    await pollUntil('the log line', () => output().includes('reads its configuration only at startup'));
+    expect(output()).not.toContain('"level":"info"');
+  });
+
+  it('that is not a level: is reported with the other problems of the configuration', async () => {
+    const env = { LOG_LEVEL: 'loud', ROUTER_PORT: 'none' };
+    const ended = await startProgram('dev/back-ends/main.ts', env).catch((error: unknown) => error);
+    expect(ended).toBeInstanceOf(ProgramFailed);
+    const { exitCode, output } = ended as ProgramFailed;
+    expect(exitCode).toBe(1);
+    expect(output).toContain('environment: log.level must be equal to one of the allowed values, but is "loud"');
+    expect(output).toContain('environment: router.port must be integer, but is "none"');
+  });
 });
 
 /** A graceful stop that takes as long as the file `stopped` does not exist. */

@@ -1,7 +1,7 @@
 // Tests of records of executions in a real Redis, and of the index that finds executions by them.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import { loadConfig } from '#lib/config/load.ts';
@@ -11,9 +11,11 @@ import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
 import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
 import { ExecutionRecords } from '#lib/records/execution-records.ts';
+import { RecordedIndex } from '#lib/records/recorded-index.ts';
 import { RedisRecorder } from '#lib/records/recorder.ts';
 import { Redis } from '#lib/redis/redis.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
+import { prune } from '../../../jobs/prune/prune.ts';
 import { pruneExecutions } from '../../../jobs/prune/prune-executions.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 import { requires } from '../../run/requirements.ts';
@@ -100,6 +102,36 @@ describe('records of executions', requires('redis'), () => {
     expect(await api.correlated('college-adaptorWF', 'lost')).toEqual([]);
     const id = engine.start(request('PATCH', 'lost'));
     expect(await api.correlated('college-adaptorWF', 'lost')).toMatchObject([{ workflowId: id }]);
+  });
+
+  it('reads no execution that started before the given time', async () => {
+    const [old, recent] = [await start(request('PATCH', 'r-1')), await start(request('PATCH', 'r-1'))];
+    const startedAfter = Date.now() - 60_000;
+    await records.put({
+      record: { executionId: old, workflow: 'college-adaptorWF', correlationId: 'r-1', startedAt: startedAfter - 1 },
+      ...{ reopens: false, isLookedUp: true },
+    });
+    const reads: string[] = [];
+    const call: SendRequest = (sent) => (reads.push(sent.path), engine.call(sent));
+    const found = await createExecutionApi({ call, records }).correlated('college-adaptorWF', 'r-1', { startedAfter });
+    expect(found).toMatchObject([{ workflowId: recent }]);
+    expect(reads.filter((path) => path.includes(old))).toEqual([]);
+  });
+
+  it('reads the executions of a correlation id only until the deadline, however many there are', async () => {
+    for (let count = 0; count < 50; count++) await start(request('PATCH', 'r-1'));
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const limits: (number | undefined)[] = [];
+    const call: SendRequest = (sent) => {
+      limits.push(sent.timeoutMs);
+      vi.advanceTimersByTime(20);
+      return engine.call(sent);
+    };
+    const index = new RecordedIndex(call, records);
+    const reading = index.correlated('college-adaptorWF', 'r-1', { timeoutMs: 100 });
+    await expect(reading).rejects.toMatchObject({ name: 'EngineError', kind: 'interrupted' });
+    expect(limits).toEqual([100, 80, 60, 40, 20]);
   });
 
   it('finds a start whose response was lost, after the end of its execution, if a worker polled its task', async () => {
@@ -216,6 +248,15 @@ describe('records of executions', requires('redis'), () => {
       const completed = { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 1 } as const;
       expect(await pruneExecutions(completed, context)).toMatchObject({ removed: 1, kept: 0 });
     });
+  });
+
+  it('lets the prune job delete an execution whose end no router has seen', async () => {
+    await start(request('PATCH', 'a'));
+    engine.end(await start(request('PATCH', 'b')), 'COMPLETED');
+    const completed = { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 1 } as const;
+    const limits = { now: Date.now() + 60_000, batchSize: 10, eventsOlderThanMs: 1 };
+    const report = await prune({ api, database: null, rules: [completed], ...limits });
+    expect(report).toMatchObject({ executions: 1, kept: 0, orphans: 0 });
   });
 
   it('keeps the time of an end that is recorded again', async () => {

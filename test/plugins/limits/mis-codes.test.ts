@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
-import { checkAdaptor } from '../../../plugins/limits/mis-codes.ts';
+import { checkAdaptor, misCodesDeclaration } from '../../../plugins/limits/mis-codes.ts';
 
 const isRefused = (code: string, keys: Record<string, string>) => {
   try {
@@ -32,4 +32,34 @@ describe('an MIS code', () => {
       expect(isRefused(code, one)).toBe(true);
     },
   );
+});
+
+describe('a path of a client that may name only 001', () => {
+  const config = { 'client.one.misCodes': ['001'] } as unknown as Config;
+  const judge = (segments: string) =>
+    misCodesDeclaration.judge?.(
+      { parameter: 'mis', after: 'colleges' } as never,
+      {
+        ...{ clientId: 'one', scopes: new Set<string>(), method: 'GET' },
+        ...{ path: `/adaptor/001/${segments}`, params: { mis: '001' } },
+      },
+      config,
+    );
+
+  it.each(['colleges./002', '...colleges%20. /002', '%09colleges/002'])(
+    '%s names 002, because some servers strip dots and spaces from the ends of a segment',
+    (segments) => {
+      expect(judge(segments)?.status).toBe(403);
+    },
+  );
+
+  it.each(['col.leges/002', '.../002', 'x%20colleges/002'])('%s does not name 002', (segments) => {
+    expect(judge(segments)).toBeUndefined();
+  });
+
+  it('of 1 MB takes linear time, not quadratic time, which would be minutes', () => {
+    const startedAt = performance.now();
+    expect(judge(`x${'.'.repeat(1_000_000)}x`)).toBeUndefined();
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
 });

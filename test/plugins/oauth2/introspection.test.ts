@@ -49,7 +49,7 @@ const asked = () => introspector.received.introspection.length;
 const call = (token = 'opaque-token', method = 'GET') => secured.call('/write', token, method);
 /** Lets the provider respond with an active token of the client demo for this router; `claims` override the members. */
 const active = (claims: Record<string, unknown>) =>
-  answer({ active: true, client_id: 'demo', aud: secured.provider.audience, ...claims });
+  answer({ active: true, client_id: 'demo', aud: secured.provider.audience, token_type: 'Bearer', ...claims });
 
 describe('the introspection request (section 2.1)', () => {
   it('token and hint in a form, the router authenticated by Basic with form-encoded credentials', async () => {
@@ -97,6 +97,9 @@ describe('the response (section 2.2)', () => {
     ['for another audience', { aud: ['urn:other'] }],
     ['without an audience', { aud: undefined }],
     ['a refresh token', { token_type: 'refresh_token' }],
+    ['a refresh token as oidc-provider describes it', { token_type: undefined }],
+    ['a refresh token as Ory Hydra describes it', { token_use: 'refresh_token' }],
+    ['an access token that requires DPoP', { token_type: 'DPoP' }],
     ['bound to a key of its holder', { cnf: { jkt: 'x' } }],
     ['of nobody', { client_id: undefined }],
     ['of a user, without the client', { client_id: undefined, sub: 'demo' }],
@@ -120,6 +123,27 @@ describe('the response (section 2.2)', () => {
     expect((await call()).status).toBe(200);
     active({ aud: ['urn:other'] });
     expect((await call('another-token')).status).toBe(401);
+  });
+
+  it('of another case, and with token_use=access_token → accepted', async () => {
+    active({ token_type: 'bearer', token_use: 'access_token' });
+    expect((await call()).status).toBe(200);
+  });
+
+  it('without token_type → the log names the key for providers that omit it', async () => {
+    active({ token_type: undefined });
+    expect((await call()).status).toBe(401);
+    expect(secured.host.contexts.at(-1)?.reason).toMatch(/no token_type.*oauth\.introspectionRequiresTokenType=false/);
+  });
+
+  it.each([
+    ['accepted', 200, {}],
+    ['another type is not', 401, { token_type: 'DPoP' }],
+    ['a refresh token that token_use tells is not', 401, { token_use: 'refresh_token' }],
+  ])('without token_type, and oauth.introspectionRequiresTokenType=false → %s', async (_name, status, claims) => {
+    await startAgain({ OAUTH_INTROSPECTIONREQUIRESTOKENTYPE: 'false' });
+    active({ token_type: undefined, ...claims });
+    expect((await call()).status).toBe(status);
   });
 
   it('without an audience, and oauth.audience absent → accepted', async () => {

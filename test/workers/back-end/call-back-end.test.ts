@@ -1,6 +1,5 @@
 // Tests of the back-end client over real sockets, with well-behaved and faulty back ends.
 
-import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureVersion } from 'node:tls';
@@ -8,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BackEndFailure } from '../../../workers/back-end/back-end-failure.ts';
 import { type BackEndRequest, createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
+import { makeCertificate } from '../../stack/certificate.ts';
 import { answers, ok, type RawBackEnd, type Reaction, startRawBackEnd } from '../raw-back-end.ts';
 
 /** Deadline of the client `impatient`, for back ends that never respond. No other test depends on a deadline. */
@@ -398,15 +398,6 @@ async function listen(server: Server) {
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/** Returns a self-signed certificate for 127.0.0.1 and its key, as PEM. */
-function makeCertificate(): string {
-  const names = ['-subj', '/CN=test', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  return execFileSync('openssl', [...kind, ...names, '-keyout', '-'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  }).toString();
 }
 
 function drip(socket: Socket): void {

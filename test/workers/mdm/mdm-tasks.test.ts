@@ -277,10 +277,18 @@ describe('the pause between tries', () => {
     });
   });
 
-  test('the window begins when the task was first scheduled, even if the engine moved that time', async () => {
+  test('the window does not begin again when the engine changes `scheduledTime`', async () => {
     replies['/mdm'] = [503, {}];
     const moved = { scheduledTime: Date.now(), startTime: Date.now() - 101_000 };
     await expect(notify({}, moved, { 'mdm.retryWindowSeconds': 100 })).rejects.toMatchObject({ name: 'TaskFailure' });
+  });
+
+  test('the window begins when a worker first received the task: the time in the queue does not count', async () => {
+    const values = { 'mdm.retryWindowSeconds': 100 };
+    const queued = { scheduledTime: Date.now() - 200_000, startTime: Date.now() - 1_000 };
+    replies['/mdm'] = [503, {}];
+    expect(await notify({}, queued, values)).toMatchObject({ status: 'IN_PROGRESS' });
+    expect(await share(queued, values)).toMatchObject({ status: 'IN_PROGRESS' });
   });
 
   test('a window of 0 → one try', async () => {

@@ -1,4 +1,4 @@
-// Tests of which copy of a remote property file a router starts with when the file's server is unavailable.
+// Tests of a router that cannot fetch its remote property file: which copy it starts with, and that it refuses a reload.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -33,6 +33,14 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
+it('a reload is refused, although there is a copy: the active configuration is at least as new', async () => {
+  body = undefined;
+  expect(await router.reload()).toBe('refused');
+  expect(await router.notice()).toMatch(/router\.properties cannot be read: the server responded with 503$/);
+  body = 'router.docs=false\n';
+  expect(await router.reload()).toBe('applied');
+});
+
 it('starts with the copy from the first start, when reloads refused later versions', async () => {
   body = 'router.prot=1\n';
   expect(await router.reload()).toBe('refused');
@@ -42,5 +50,6 @@ it('starts with the copy from the first start, when reloads refused later versio
   });
   const docs = await fetch(`${String(again.ready['url'])}/docs`);
   await again.stop();
+  expect(again.output()).toContain('the server responded with 503; its last known good copy is used');
   expect(docs.status).toBe(404);
 });

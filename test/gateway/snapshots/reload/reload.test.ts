@@ -1,5 +1,7 @@
 // Tests of reloads: a running router applies a new configuration completely or not at all, and reports the result.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import { byDepth } from '../../../run/depth.ts';
@@ -159,6 +161,34 @@ describe('an invalid configuration', () => {
       expect(await router.notice()).toBe('');
     },
   );
+});
+
+it.each([
+  ['throws an error', 'throw new Error("unset");', /-faulty\.ts cannot be loaded: unset(; if .+ restart the router)?/],
+  ['lacks exports', "export const version = '1.0.0';", /-faulty\.ts must export [^;\n]+(; if .+ restart the router)?/],
+])('a plugin that %s: once it has been corrected, the problem names the restart', async (name, faulty, problem) => {
+  const file = `${name.replaceAll(' ', '-')}-faulty.ts`;
+  router.write(file, faulty);
+  router.write('map.yml', mapWith().replace('PLUGIN', join(router.dir, file)));
+  expect(await router.reload()).toBe('refused');
+  expect(problem.exec(await router.notice())).toMatchObject({ 1: undefined });
+  router.write(file, readFileSync(join(router.dir, 'plugin.ts'), 'utf8'));
+  expect(await router.reload()).toBe('refused');
+  expect(problem.exec(await router.notice())).toMatchObject({ 1: expect.any(String) });
+  router.write('map.yml', mapWith());
+  expect(await router.reload()).toBe('applied');
+});
+
+it('a plugin with a syntax error: is loaded once it has been corrected', async () => {
+  router.write('corrected.ts', 'export const version = ;');
+  router.write('map.yml', mapWith({ says: 'corrected' }).replace('PLUGIN', join(router.dir, 'corrected.ts')));
+  expect(await router.reload()).toBe('refused');
+  expect(await router.notice()).toContain('corrected.ts cannot be loaded');
+  router.write('corrected.ts', readFileSync(join(router.dir, 'plugin.ts'), 'utf8'));
+  expect(await router.reload()).toBe('applied');
+  expect(await says()).toBe('corrected');
+  router.write('map.yml', mapWith());
+  expect(await router.reload()).toBe('applied');
 });
 
 // The last tests, because one more reload may follow them.

@@ -167,6 +167,8 @@ describe('changed payloads are refused', () => {
   it('changes to the unencrypted copies', () => {
     unreadable({ ...sealRequest(), httpMethod: 'GET' });
     unreadable({ ...sealRequest(), requestId: 'request-2' });
+    unreadable({ ...sealRequest(), clientId: 'other' });
+    unreadable({ ...sealRequest(), route: 'movies' });
     expect(() => codec.unpackOutbound({ ...sealAnswer(), statusCodeValue: 500 }, 'execution-1')).toThrow(
       PayloadUnreadable,
     );

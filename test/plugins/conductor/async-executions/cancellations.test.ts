@@ -4,10 +4,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import { cancelled, cancelledWhilePaused } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { Cancellations } from '../../../../plugins/conductor/async-executions/cancellations.ts';
-import { cancelled } from '../../../../plugins/conductor/execution/terminations.ts';
 
 const linksOf = (id: string) => ({ self: `/executions/${id}`, response: `/executions/${id}/response` });
 
@@ -253,9 +253,10 @@ describe('cancellation', () => {
 
   it('does not call an execution cancelled that another router, which had paused it, resumed meanwhile', async () => {
     const paused = execution('PAUSED');
-    const { calls, cancel } = setUp([paused, paused, { ...gone, tasks: execution('TERMINATED', { polls: 1 }).tasks }]);
+    const polled = execution('TERMINATED', { reason: cancelledWhilePaused, polls: 1 });
+    const { calls, cancel } = setUp([paused, paused, polled]);
     await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
-    expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'changed e-1']);
+    expect(calls).toEqual(['pause', `terminate: ${cancelledWhilePaused}`, 'changed e-1']);
   });
 
   it('returns an execution whose task a router polled and withheld during the cancellation', async () => {

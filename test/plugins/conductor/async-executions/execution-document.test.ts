@@ -1,10 +1,10 @@
 // Tests of the status document of an execution: the state that its client sees for each status of the engine.
 
 import { expect, it } from 'vitest';
+import { cancelled, cancelledWhilePaused } from '#lib/conductor/executions/cancelled.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { terminationReason } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { documentOf } from '../../../../plugins/conductor/async-executions/execution-document.ts';
-import { cancelled } from '../../../../plugins/conductor/execution/terminations.ts';
 
 const links = { self: '/executions/e-1', response: '/executions/e-1/response' };
 const inbound = { route: 'movies', httpMethod: 'GET', requestId: 'r-1', clientId: 'demo', path: '/secret' };
@@ -18,6 +18,7 @@ it.each([
   ['TIMED_OUT', '', 'timed-out', ended],
   ['TERMINATED', 'by hand', 'failed', ended],
   ['TERMINATED', cancelled, 'cancelled', ended],
+  ['TERMINATED', cancelledWhilePaused, 'cancelled', ended],
   ['TERMINATED', terminationReason('event_stuck'), 'completed', ended],
   ['TERMINATED', terminationReason('outcome_unknown'), 'timed-out', ended],
   ['TERMINATED', terminationReason('never_scheduled'), 'failed', ended],

@@ -35,6 +35,10 @@ it.each([
   ['IN_PROGRESS', { outputData: { step: 1 } }, false],
   ['IN_PROGRESS', { reasonForIncompletion: 'waits' }, false],
   ['IN_PROGRESS', { extendLease: true }, false],
+  // Conductor's Java SDK copies reason and output from the task.
+  ['IN_PROGRESS', { reasonForIncompletion: unreceivedReason({ pollCount: 1 }) }, true],
+  ['IN_PROGRESS', { reasonForIncompletion: unreceivedReason({ pollCount: 1 }), outputData: { step: 1 } }, true],
+  ['COMPLETED', { reasonForIncompletion: unreceivedReason({ pollCount: 1 }) }, false],
 ])('a result %s with %o leaves no trace: %s', (status, fields, hasNone) => {
   expect(returnsWithoutTrace({ ...fields, status } as unknown as TaskResult)).toBe(hasNone);
 });

@@ -1,4 +1,5 @@
-// Tests of task queues: at 1,000 queues, a new one deletes idle queues; queues with a held poll are kept.
+// Tests of task queues: at 1,000 queues, a new one deletes idle queues; queues with a held poll are kept. Poll times of
+// 10,000 task types are kept.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
@@ -35,4 +36,16 @@ it('at 1,000 queues, forgets those that nobody has polled for a minute when anot
   expect([...queues].length, 'idle ones make room').toBeLessThanOrEqual(1_001);
   await queues.stop();
   await held;
+});
+
+it('remembers the latest polls of 10,000 task types', () => {
+  const engine = { pollTasks: async () => [], updateTask: async () => undefined };
+  const queues = new TaskQueues(engine, createLog('test', 'silent'));
+  for (const taskType of ['polled_again', 'polled_once']) queues.notePoll(taskType);
+  for (let index = 2; index < 10_000; index += 1) queues.notePoll(`invented_${index}`);
+  queues.notePoll('polled_again');
+  expect(queues.isPolled('polled_once', 60_000)).toBe(true);
+  queues.notePoll('one_more');
+  expect(queues.isPolled('polled_once', 60_000)).toBe(false);
+  expect(queues.isPolled('polled_again', 60_000)).toBe(true);
 });

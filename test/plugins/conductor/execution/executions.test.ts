@@ -1,6 +1,8 @@
 // Tests of starting an execution and waiting for its end, with an engine that responds late or not at all.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { EngineError } from '#lib/conductor/engine-error.ts';
+import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { noRecorder } from '#lib/records/recorder.ts';
@@ -30,6 +32,23 @@ describe('startExecution', () => {
     expect(told).toEqual([[]]);
     started.forget();
     expect(dependencies.awaited.size).toBe(0);
+  });
+
+  it.each([
+    ['does not say whether it has an index', new EngineError('interrupted', 'no response within 2000 ms')],
+    ['has no index and Redis does not respond', new NoExecutionIndex()],
+  ])('sends nothing while the engine %s: 503', async (_title, error) => {
+    const startWorkflow = vi.fn<ExecutionDependencies['engine']['startWorkflow']>();
+    const starting = () => Promise.reject(error);
+    const dependencies = { engine: { startWorkflow }, recorder: { ...noRecorder, starting } };
+    const options = { readOnly: false, respondsAsync: false, isKeyed: false, deadlineAt: performance.now() + 30 };
+    const started = startExecution(
+      { name: 'college-adaptorWF', version: 2, input: {} },
+      options,
+      dependencies as unknown as ExecutionDependencies,
+    );
+    await expect(started).rejects.toMatchObject({ code: 'engine-unavailable', status: 503 });
+    expect(startWorkflow).not.toHaveBeenCalled();
   });
 });
 

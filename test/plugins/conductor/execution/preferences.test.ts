@@ -24,6 +24,7 @@ describe('parsePreferences', () => {
     ['wait="10"', { ...none, waitSeconds: 10 }],
     ['WAIT="1\\0"', { ...none, waitSeconds: 10 }],
     ['wait=0', { ...none, waitSeconds: 0 }],
+    ['wait= ; x, respond-async = ; x', { ...none, respondAsync: true }],
     // Of several values, only the first counts.
     ['wait=1, wait=2', { ...none, waitSeconds: 1 }],
     ['wait=x, wait=2', none],
@@ -81,6 +82,8 @@ describe('parsePreferences', () => {
     ','.repeat(1_000_000),
     'a'.repeat(1_000_000),
     `a=${' '.repeat(1_000_000)}x`,
+    `a=${' '.repeat(1_000_000)}"`,
+    `a${' '.repeat(1_000_000)}=${' '.repeat(1_000_000)}"`,
   ])('1 MB of nonsense takes linear time, not quadratic time, which would be minutes (%#)', (field) => {
     const startedAt = performance.now();
     parse(field);

@@ -2,6 +2,7 @@
 // outputs that cause a problem document.
 
 import { describe, expect, it } from 'vitest';
+import { cancelled, cancelledWhilePaused } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import { responseHeaderFilter } from '#lib/envelope/headers.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -14,7 +15,7 @@ import {
   responseOf,
   sendResponse,
 } from '../../../../plugins/conductor/execution/response.ts';
-import { cancelled, clientGoneReason, deadlineReason } from '../../../../plugins/conductor/execution/terminations.ts';
+import { clientGoneReason, deadlineReason } from '../../../../plugins/conductor/execution/terminations.ts';
 
 const options = {
   maxBytes: 1_000,
@@ -91,6 +92,7 @@ describe('failureOf', () => {
     ['TERMINATED', terminationReason('outcome_unknown'), 'execution-timed-out', 'No worker finished the task in time.'],
     ['TERMINATED', terminationReason('never_scheduled'), 'execution-failed', 'The execution was terminated.'],
     ['TERMINATED', cancelled, 'execution-cancelled', undefined],
+    ['TERMINATED', cancelledWhilePaused, 'execution-cancelled', undefined],
     ['TERMINATED', superseded, 'idempotency-key-in-use', undefined],
     ['TERMINATED', clientGoneReason, 'execution-failed', 'The execution was terminated.'],
   ] as const)('%s, %s → %s', (status, reason, code, detail) => {

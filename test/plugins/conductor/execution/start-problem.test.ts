@@ -2,7 +2,9 @@
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import { EngineIndex } from '#lib/conductor/executions/engine-index.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import type { EngineRequest } from '#lib/conductor/send-call.ts';
 import type { Problem } from '#lib/problem/problem.ts';
 import { startProblem } from '../../../../plugins/conductor/execution/start-problem.ts';
 
@@ -12,7 +14,10 @@ const found = { correlated: async () => [{} as WholeExecution] };
 const absent = { correlated: async () => [] };
 const silent = { correlated: async () => Promise.reject(new Error('no response')) };
 
-const write = () => ({ request, readOnly: false, deadlineAt: performance.now() + 10_000 });
+const write = () => ({
+  ...{ request, readOnly: false },
+  ...{ startedAt: Date.now(), deadlineAt: performance.now() + 10_000 },
+});
 
 it.each([
   ['a connection that broke', new EngineError('interrupted', 'x'), absent, 504, 'outcome-unknown'],
@@ -51,4 +56,17 @@ it('a write, 500 of an engine whose search never ends: 504, one second after the
   expect(onProblem).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   expect(onProblem).toHaveBeenCalledWith(expect.objectContaining({ code: 'outcome-unknown' }));
+});
+
+it.each([
+  ['an hour before the request', 3_600_000, 503, 'engine-unavailable'],
+  ['some minutes before it by a clock that is slow', 600_000, 504, 'outcome-unknown'],
+])('a write with the X-Request-Id of an execution that started %s', async (_title, ageMs, status, code) => {
+  const calls: EngineRequest[] = [];
+  const index = new EngineIndex(async (call) => {
+    calls.push(call);
+    return { status: 200, headers: {}, body: Buffer.from(JSON.stringify([{ startTime: Date.now() - ageMs }])) };
+  });
+  expect(await startProblem(refused(500), write(), index)).toMatchObject({ status, code });
+  expect(calls).toMatchObject([{ longestString: expect.any(Number), timeoutMs: expect.any(Number) }]);
 });

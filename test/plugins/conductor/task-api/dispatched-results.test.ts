@@ -4,11 +4,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import type { Engine, EngineResponse } from '#lib/conductor/engine.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import type { DirectDispatch } from '../../../../plugins/conductor/dispatch/direct-dispatch.ts';
 import type { KnownCompletions } from '../../../../plugins/conductor/dispatch/known-completions.ts';
+import { returnedByWorker, unreceivedReason } from '../../../../plugins/conductor/dispatch/repeated-delivery.ts';
 import type { WakeUps } from '../../../../plugins/conductor/dispatch/wake-ups.ts';
 import { WorkflowMetadataCache } from '../../../../plugins/conductor/dispatch/workflow-metadata-cache.ts';
 import { TaskUpdates } from '../../../../plugins/conductor/task-api/task-updates.ts';
@@ -35,23 +37,32 @@ function setUp(
   { delivered = [task], domain = 'direct-dispatch.002' }: { delivered?: readonly Task[]; domain?: string } = {},
 ) {
   const calls: string[] = [];
-  const pending = status === 'IN_PROGRESS';
+  /** The bodies of results that were reported by task id. */
+  const reported: Partial<TaskResult>[] = [];
+  const engineState = { isReachable: true };
+  const atEngine = { taskId: 'engine-id', domain, inputData: { inbound: 1 }, outputData: {}, status: status as string };
   const respond = (code: number, body: unknown = ''): EngineResponse => ({
     ...{ status: code, headers: {} },
     body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
   });
-  const request = async ({ method, path }: { method: string; path: string }): Promise<EngineResponse> => {
+  const request = async (call: { method: string; path: string; body?: string | Buffer }): Promise<EngineResponse> => {
+    const { method, path } = call;
     calls.push(`${method} ${path}`);
+    if (!engineState.isReachable) throw new EngineError('unreachable', path);
+    const pending = atEngine.status === 'IN_PROGRESS';
     const [, name = '', version] = /^\/api\/metadata\/workflow\/(\w+)(?:\/versions|\?version=(\d+))$/.exec(path) ?? [];
     const versions = workflows[name];
     const summaries = versions?.map((_, index) => ({ name, version: index + 1 }));
     if (path.endsWith('/versions')) return respond(200, summaries);
     if (versions !== undefined) return respond(200, { name, tasks: versions[Number(version) - 1], outputParameters });
-    if (path.startsWith('/api/workflow/')) {
-      const atEngine = { taskId: 'engine-id', domain, inputData: { inbound: 1 }, status };
-      const tasks = [{ ...task, ...atEngine }];
-      return respond(200, { workflowId: executionId, tasks });
+    if (path.startsWith('/api/workflow/'))
+      return respond(200, { workflowId: executionId, tasks: [{ ...task, ...atEngine }] });
+    if (path === '/api/tasks') {
+      const result = JSON.parse(String(call.body)) as Partial<TaskResult>;
+      reported.push(result);
+      if (pending) atEngine.outputData = result.outputData ?? {};
     }
+    if (path.endsWith('/COMPLETED/sync') && !pending) return respond(404, { status: 404 });
     if (path.endsWith('/COMPLETED/sync'))
       return respond(200, { workflowId: executionId, status: 'COMPLETED', input: { inbound: 1 }, output: { o: 1 } });
     if (path === '/api/tasks/search') return respond(200, { totalHits: 0, results: [] });
@@ -89,8 +100,15 @@ function setUp(
     ...{ engine, workflows: ['college-adaptorWF'], recall: (id) => updates.recall(id) },
     config: { 'client.limited.taskTypes': ['movies_intake'] } as never,
   });
-  return { report, updates, limits, calls, changes, dispatched, again, appeared };
+  return { report, updates, limits, calls, reported, atEngine, engineState, changes, dispatched, again, appeared };
 }
+
+/** A task that was polled from the engine, which may not retry it: every write. */
+const polled = (referenceTaskName: string): Task => ({
+  ...task,
+  ...{ taskId: 'engine-id', referenceTaskName },
+  workflowTask: { taskDefinition: { retryCount: 0 } },
+});
 
 describe('the result of a dispatched task', () => {
   it('that the engine accepts: its client gets the output at once', async () => {
@@ -99,6 +117,12 @@ describe('the result of a dispatched task', () => {
     expect(changes).toEqual([
       [executionId, { status: { workflowId: executionId, status: 'COMPLETED', output: { read: 1 } } }],
     ]);
+  });
+
+  it('with a large output: reported with one call, too', async () => {
+    const { report, calls } = setUp('IN_PROGRESS');
+    await report({ outputData: { read: 'x'.repeat(100_000) } });
+    expect(calls).toEqual([`POST /api/tasks/${executionId}/read/COMPLETED`]);
   });
 
   it('whose execution has ended in another way: its client gets the result from the engine', async () => {
@@ -142,6 +166,29 @@ describe('the result of a dispatched task', () => {
     await vi.advanceTimersByTimeAsync(2_000);
     vi.useRealTimers();
     expect(dispatched).toEqual([]);
+  });
+
+  it('postponed until after the end of its execution: not dispatched again, because its client may have left', async () => {
+    vi.useFakeTimers();
+    const { report, atEngine, dispatched } = setUp('IN_PROGRESS');
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 60 });
+    atEngine.status = 'CANCELED';
+    await vi.advanceTimersByTimeAsync(61_000);
+    vi.useRealTimers();
+    expect(dispatched).toEqual([]);
+  });
+
+  it('postponed until an outage of the engine: dispatched after the outage', async () => {
+    vi.useFakeTimers();
+    const { report, engineState, dispatched } = setUp('IN_PROGRESS');
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
+    engineState.isReachable = false;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(dispatched).toEqual([]);
+    engineState.isReachable = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    expect(dispatched).toEqual([taskId]);
   });
 
   it('that only extends the lease: the task stays with its worker', async () => {
@@ -196,13 +243,7 @@ describe('a worker limited to some task types', () => {
 
 it('the result of a polled task wakes the waiters with the status of its execution, without the request', async () => {
   const { updates, changes } = setUp('IN_PROGRESS');
-  const polled = {
-    ...task,
-    taskId: 'engine-id',
-    referenceTaskName: 'write',
-    workflowTask: { taskDefinition: { retryCount: 0 } },
-  };
-  updates.remember([polled]);
+  updates.remember([polled('write')]);
   const result = { taskId: 'engine-id', workflowInstanceId: executionId, status: 'COMPLETED', outputData: {} } as const;
   expect((await updates.update(result, Buffer.from(JSON.stringify(result)))).response.status).toBe(200);
   expect(changes).toEqual([
@@ -211,6 +252,59 @@ it('the result of a polled task wakes the waiters with the status of its executi
       { status: { workflowId: executionId, status: 'COMPLETED', output: { o: 1 }, reasonForIncompletion: '' } },
     ],
   ]);
+});
+
+describe('the result of a polled task that completes its execution', () => {
+  const completion = { workflowId: executionId, status: 'COMPLETED', output: { read: 1 } };
+  const large = 'x'.repeat(100_000);
+
+  it.each([
+    ['with a small output', {}, { read: 1 }],
+    ['with a large output', {}, { read: large }],
+    ['with an empty reason and log, as some SDKs write them', { reasonForIncompletion: null, logs: [] }, { read: 1 }],
+  ])('%s: its client gets the output after one call of the engine', async (_title, fields, outputData) => {
+    const { report, calls, changes } = setUp('IN_PROGRESS', { delivered: [polled('read')] });
+    const result = { taskId: 'engine-id', ...fields, outputData } as unknown as Partial<TaskResult>;
+    expect((await report(result)).response).toEqual({ status: 200, body: Buffer.from('engine-id') });
+    expect(calls).toEqual([`POST /api/tasks/${executionId}/read/COMPLETED`]);
+    expect(changes).toEqual([[executionId, { status: { ...completion, output: outputData } }]]);
+  });
+
+  it.each([
+    ['whose client waits here', 'read', {}],
+    ['whose client waits at another router', 'other', {}],
+    ['with a log', 'read', { logs: [{ log: 'a line' }] }],
+  ])('%s, after the execution has ended in another way: its client gets the result from the engine', async (...row) => {
+    const [, referenceName, fields] = row;
+    const { report, updates, changes } = setUp('TIMED_OUT', { delivered: [polled(referenceName)] });
+    expect((await report({ taskId: 'engine-id', outputData: { read: 1 }, ...fields })).response.status).toBe(200);
+    expect(changes).toEqual([[executionId, {}]]);
+    expect(updates.recall('engine-id')).toBeUndefined();
+  });
+});
+
+describe('an extension of the lease', () => {
+  it.each([
+    ['of a polled task, without a status', 'engine-id', { status: undefined }],
+    ['of a dispatched task, without a status', taskId, { status: null }],
+    ['of a polled task, with COMPLETED, which the engine ignores', 'engine-id', { status: 'COMPLETED' }],
+    ['of a dispatched task, with COMPLETED', taskId, { status: 'COMPLETED' }],
+    ['of a dispatched task, with FAILED', taskId, { status: 'FAILED' }],
+  ])('%s: reported to the engine, and the task stays with its worker', async (_title, id, fields) => {
+    const { report, updates, reported, changes } = setUp('IN_PROGRESS', { delivered: [task, polled('read')] });
+    const extension = { taskId: id, extendLease: true, ...fields } as Partial<TaskResult>;
+    expect((await report(extension)).response).toEqual({ status: 200, body: Buffer.from(id) });
+    expect(reported).toEqual([expect.objectContaining({ taskId: 'engine-id', extendLease: true })]);
+    expect(updates.recall(id)).toBeDefined();
+    expect(changes).toEqual([]);
+  });
+});
+
+it('a task that a router had returned and its worker postpones is reported with another reason', async () => {
+  const { report, reported } = setUp('IN_PROGRESS', { delivered: [polled('read')] });
+  const copied = { reasonForIncompletion: unreceivedReason({ pollCount: 1 }), outputData: { step: 1 } };
+  await report({ taskId: 'engine-id', status: 'IN_PROGRESS', ...copied });
+  expect(reported).toEqual([expect.objectContaining({ ...copied, reasonForIncompletion: returnedByWorker })]);
 });
 
 it.each([

@@ -17,11 +17,18 @@ describe('a result', () => {
     { status: 'completed' },
     { status: 3 },
     { status: undefined },
+    { status: null, extendLease: false },
+    { status: 'BANANA', extendLease: true },
     { taskId: 1 },
     { workflowInstanceId: null },
   ])('%j: refused', (fields) => {
     expect(() => parse(fields)).toThrow(malformed);
   });
+
+  it.each([{ status: undefined }, { status: null }, { status: 'IN_PROGRESS' }])(
+    '%j that extends the lease: valid, because the engine ignores the status',
+    (fields) => expect(parse({ ...fields, extendLease: true })).toMatchObject({ taskId: 't', extendLease: true }),
+  );
 
   it.each(['', 'null', '[]', '"x"', '{', '\u0000{}'])('%j: refused', (text) => {
     expect(() => parseTaskResult(Buffer.from(text))).toThrow(malformed);
@@ -39,6 +46,7 @@ describe('a result', () => {
         'a\u0085',
         'a\u2028b',
         'a\u202eb',
+        'a\ud800b',
         'x'.repeat(257),
       ])
         expect(() => parse({ [name]: value })).toThrow(malformed);

@@ -1,8 +1,8 @@
 // Evaluates the condition of a pipeline step for a planned request, with the code of Express Gateway.
 
-import { expressGateway } from '../../../gateway/configuration/express-gateway.ts';
-import type { PipelineStep } from '../../../gateway/plugin-api/gateway-config-schema.ts';
-import type { PlannedRequest } from '../../../gateway/plugin-api/policy.ts';
+import { expressGateway } from './express-gateway.ts';
+import type { PipelineStep } from '../plugin-api/gateway-config-schema.ts';
+import type { PlannedRequest } from '../plugin-api/policy.ts';
 
 /**
  * Returns whether the request meets the condition; undefined when that depends on something that the planned request

@@ -1,0 +1,66 @@
+// The task domains whose workers the stack starts, and the task types that these workers serve.
+
+import { resolve } from 'node:path';
+import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
+import { gatewayDir } from '#lib/config/folders.ts';
+import type { Config } from '#lib/config/schema.ts';
+import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
+import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { taskTypesOf } from '#lib/conductor/definitions/workflow-tasks.ts';
+import { readGatewayConfig } from '../../gateway/configuration/read-gateway-config.ts';
+import { actionsOf } from '../../gateway/plugin-api/gateway-routes.ts';
+import { backEndWorkers } from '../../workers/back-end_intake.ts';
+import { findWorkers } from '../../workers/gateway-workers.ts';
+import type { WorkerRegistry } from '../../workers/index.ts';
+
+/** A task domain with workers in the stack. */
+export interface StackDomain {
+  readonly name: string;
+  /** At least one. */
+  readonly taskTypes: readonly string[];
+}
+
+/**
+ * Returns the task domains of the colleges in which the stack has tasks to serve: those that workers serve in every
+ * domain, and those of back ends that a route with `domainOf` or an event handler queues there. Files that are not valid
+ * are ignored here: the router and the registration report them.
+ * @throws ConfigError when `workers/index.ts` of the gateway cannot be loaded
+ */
+export async function stackDomains(config: Config): Promise<StackDomain[]> {
+  const names = new Set(Object.values(adaptorDomains(config)));
+  if (names.size === 0) return [];
+  const dir = gatewayDir();
+  const definitions = forColleges(readDefinitions(dir), config);
+  const workers: WorkerRegistry = { ...backEndWorkers(config), ...(await findWorkers(dir)) };
+  const routed = routedTypes(definitions, config);
+  const domains = [...names].map((name) => {
+    const queued = [...routed, ...handledTypes(definitions, name)];
+    const served = Object.entries(workers).filter(
+      ([type, { pools, onlyNamedIn }]) =>
+        pools.includes('domain') && (onlyNamedIn !== 'domain' || queued.includes(type)),
+    );
+    return { name, taskTypes: served.map(([type]) => type) };
+  });
+  return domains.filter(({ taskTypes }) => taskTypes.length > 0);
+}
+
+/** Returns the task types of the workflows that routes start in the domain of a college (`domainOf`). */
+function routedTypes(definitions: Definitions, config: Config): string[] {
+  const rootDir = gatewayDir();
+  const { steps } = readGatewayConfig({ config, rootDir, file: resolve(rootDir, config['router.gatewayConfigFile']) });
+  const actions = actionsOf([...steps.values()].flat(), 'workflow');
+  return actions.flatMap(({ name, domainOf }) => (domainOf === undefined ? [] : typesOf(definitions, name)));
+}
+
+/** Returns the task types whose tasks event handlers queue in a domain. */
+function handledTypes(definitions: Definitions, domain: string): string[] {
+  const starts = definitions.eventHandlers.flatMap(({ definition }) => definition.actions);
+  return starts.flatMap(({ start_workflow: { name, taskToDomain } }) =>
+    typesOf(definitions, name).filter((type) => (taskToDomain[type] ?? taskToDomain['*']) === domain),
+  );
+}
+
+/** Returns the task types of all versions of a workflow, because executions of earlier versions may still run. */
+function typesOf({ workflows }: Definitions, workflow: unknown): string[] {
+  return workflows.flatMap(({ definition }) => (definition.name === workflow ? taskTypesOf(definition) : []));
+}

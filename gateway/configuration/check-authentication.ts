@@ -1,0 +1,24 @@
+// Checks that a route whose pipeline authenticates clients does so for every method that the route accepts.
+
+import { methodsOf } from '../plugin-api/gateway-config-schema.ts';
+import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
+import { evaluateCondition } from './evaluate-condition.ts';
+import type { FileProblems } from './file-problems.ts';
+
+/**
+ * Adds a problem when the pipeline of a route has steps `bearer` but for some method none of their conditions can be met,
+ * so that such requests would need no token. A condition that depends on more than the method counts as met.
+ */
+export function checkAuthentication({ name, endpoint, steps }: GatewayRoute, problems: FileProblems): void {
+  const authenticating = steps.filter(({ policy }) => policy === 'bearer');
+  const [first] = authenticating;
+  if (first === undefined) return;
+  const open = methodsOf(endpoint).filter((method) =>
+    authenticating.every(({ condition }) => evaluateCondition(condition, { method }) === false),
+  );
+  if (open.length === 0) return;
+  problems.add(
+    [...first.path, 'condition'],
+    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token, because the conditions of its steps "bearer" exclude them: change the conditions, or serve these methods by an apiEndpoint whose pipeline has no "bearer"`,
+  );
+}

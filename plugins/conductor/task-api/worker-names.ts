@@ -1,0 +1,34 @@
+// Validation of the ids and names that workers send: the engine stores them, and logs them unescaped.
+
+import { problemOfTaskDomain } from '#lib/config/task-domain.ts';
+import { Problem } from '#lib/problem/problem.ts';
+import type { QueueName } from '../dispatch/task-queues.ts';
+
+/**
+ * A line break would forge a log line. PostgreSQL cannot store NUL: with one, the engine fails to store any poll data. A
+ * lone surrogate cannot be sent in a URL.
+ */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+/** Maximum number of characters of an id. The engine's ids have 36. */
+export const maxIdLength = 256;
+/** Maximum number of characters of a task type, as in the engine's database. Routers keep task types in memory. */
+const maxTaskTypeLength = 255;
+
+/** True when a text has characters that are not printable, or more characters than `maxLength`. */
+export function isUnsafe(text: string, maxLength = maxIdLength): boolean {
+  return text.length > maxLength || unprintable.test(text);
+}
+
+/** Validates the names in a poll. @throws Problem `malformed-request` (400) */
+export function checkPoll({ taskType, domain, workerId }: QueueName & { workerId: string | undefined }): void {
+  if (isUnsafe(taskType, maxTaskTypeLength))
+    refuse(`The task type must be at most ${maxTaskTypeLength} printable characters.`);
+  const domainProblem = domain === undefined ? null : problemOfTaskDomain(domain);
+  if (domainProblem !== null) refuse(`The domain ${domainProblem}.`);
+  if (workerId !== undefined && isUnsafe(workerId))
+    refuse(`The worker id must be at most ${maxIdLength} printable characters.`);
+}
+
+function refuse(detail: string): never {
+  throw new Problem('malformed-request', { detail });
+}

@@ -1,0 +1,29 @@
+// Tests of the time that the policy problem-pages takes for hostile header fields.
+
+import { createServer } from 'node:http';
+import express from 'express';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { listenOnLoopback, type LoopbackServer } from '../../../dev/loopback-server.ts';
+import { createProblemPages, createProblemPagesPolicy } from '../../../plugins/api-docs/problems.ts';
+import { call } from '../../stack/client.ts';
+
+let server: LoopbackServer;
+
+beforeAll(async () => {
+  const app = express();
+  app.get(
+    '/problems/:code',
+    createProblemPagesPolicy(createProblemPages()).policy({} as never) as express.RequestHandler,
+  );
+  server = await listenOnLoopback(createServer({ maxHeaderSize: 2_000_000 }, app));
+});
+afterAll(() => server.close());
+
+it.each([`a/b;"${';'.repeat(1_000_000)}`, `a/b,"${','.repeat(1_000_000)}`, `a/b;c=${' '.repeat(1_000_000)}"`])(
+  'an Accept field of 1 MB takes linear time, not quadratic time, which would be minutes (%#)',
+  async (accept) => {
+    const startedAt = performance.now();
+    expect((await call(`${server.url}/problems/overloaded`, { headers: { accept } })).status).toBe(200);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  },
+);
