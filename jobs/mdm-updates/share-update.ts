@@ -4,7 +4,8 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import type { ExecutionRecorder } from '#lib/records/recorder.ts';
-import { type MdmDefinitions, notifyWorkflow, systemLoop } from '../reconcile/mdm-definitions.ts';
+import { notifyWorkflow, systemLoop } from '#lib/conductor/definitions/mdm-workflows.ts';
+import type { MdmDefinitions } from '../reconcile/mdm-definitions.ts';
 import { hasInput } from '../reconcile/same-work.ts';
 import type { Update } from './read-update.ts';
 

@@ -4,6 +4,7 @@ import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isTerminatedByReconciler } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
+import { notifyTask, systemLoop } from '#lib/conductor/definitions/mdm-workflows.ts';
 import {
   type Decision,
   type DecisionContext,
@@ -17,7 +18,6 @@ import {
   settled,
   waiting,
 } from './decision.ts';
-import { notifyTask, systemLoop } from './mdm-definitions.ts';
 import { hasInput } from './same-work.ts';
 
 /**

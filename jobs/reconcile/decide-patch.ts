@@ -6,6 +6,7 @@ import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { parseFailure } from '#lib/envelope/failure.ts';
+import { intakeTask } from '#lib/conductor/definitions/mdm-workflows.ts';
 import {
   type Decision,
   type DecisionContext,
@@ -18,7 +19,6 @@ import {
   settled,
   waiting,
 } from './decision.ts';
-import { intakeTask } from './mdm-definitions.ts';
 import { decideByResponse, findResponse, type Probe } from './probe.ts';
 
 /** Other executions of the same PATCH. */

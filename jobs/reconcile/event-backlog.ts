@@ -1,6 +1,6 @@
 // Distinguishes events that still wait in the engine's queue from lost ones.
 
-import { patchWorkflow } from './mdm-definitions.ts';
+import { patchWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 
 /** Reads the length of every queue of the engine, by name. */
 export type ReadQueueSizes = () => Promise<Readonly<Record<string, number>>>;

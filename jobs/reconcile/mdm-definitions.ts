@@ -11,8 +11,6 @@ import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { resolveTemplate, type Scope } from './template.ts';
 
-export * from '#lib/conductor/definitions/mdm-workflows.ts';
-
 /** An EVENT task of one workflow version. */
 interface EventSource {
   readonly workflow: string;

@@ -8,8 +8,8 @@ import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { readableBody } from '#lib/http/readable-body.ts';
 import { isRetryableStatus } from '#lib/http/statuses.ts';
+import { intakeTask, patchWorkflow, readVersion } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { type Decision, type DecisionContext, hasElapsed, lastTask, settled } from './decision.ts';
-import { intakeTask, patchWorkflow, readVersion } from './mdm-definitions.ts';
 import { appliedChangeOf } from './applied-change.ts';
 import type { ProbeState } from './probe-limiter.ts';
 

@@ -3,12 +3,13 @@
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { Case } from '#lib/conductor/executions/reconciler-terminations.ts';
+import { notifyWorkflow, patchWorkflow, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { classify } from './classify.ts';
 import type { DecisionContext } from './decision.ts';
 import { EventBacklog, type ReadQueueSizes } from './event-backlog.ts';
 import { inParallel } from './in-parallel.ts';
 import { type ReconcileFinding, Inspection } from './inspection.ts';
-import { type MdmDefinitions, notifyWorkflow, patchWorkflow, shareWorkflow } from './mdm-definitions.ts';
+import type { MdmDefinitions } from './mdm-definitions.ts';
 import { type OpenExecution, OpenExecutions } from './open-executions.ts';
 import { ProbeLimiter } from './probe-limiter.ts';
 import { RelatedExecutions } from './related-executions.ts';

@@ -3,8 +3,8 @@
 import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { collegeOf, interestedColleges, namesInterestedSystems } from './classify.ts';
-import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow } from './mdm-definitions.ts';
 import type { OpenExecution } from './open-executions.ts';
 import { isProbe } from './probe.ts';
 

@@ -5,8 +5,8 @@ import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isTerminatedByReconciler } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
+import { notifyWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { type DecisionContext, hasElapsed } from './decision.ts';
-import { notifyWorkflow } from './mdm-definitions.ts';
 
 /**
  * Maximum number of executions of the same work, including those that events started. Once it is reached, an operator

@@ -11,7 +11,7 @@ import { openExecutions } from '#lib/records/open-executions.ts';
 import type { RedisServer } from '../stack/redis-server.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
-import { notifyWorkflow, patchWorkflow } from '../../jobs/reconcile/mdm-definitions.ts';
+import { notifyWorkflow, patchWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { WrittenText } from './check-history.ts';
 import type { Violation } from './violation.ts';
 import type { GivenEngine } from './engine.ts';
