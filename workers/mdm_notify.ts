@@ -97,7 +97,7 @@ function receivedOutbound(
   { codec, config }: { codec: PayloadCodec; config: Config },
 ): BackEndResponse {
   try {
-    return codec.unpackOutbound(value, executionId, config['router.maxResponseBytes']);
+    return codec.unpackOutbound(value, executionId, { maxBodyBytes: config['router.maxResponseBytes'] });
   } catch (error) {
     if (error instanceof PayloadUnreadable) throw unreadablePayload('the response', error);
     throw error;

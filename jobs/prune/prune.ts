@@ -59,7 +59,7 @@ export async function prune(
 ): Promise<PruneReport> {
   const { api, rules, database } = options;
   // On an engine without an index, this records the ends that no router has seen: only recorded ends can be found.
-  await api.count({ statuses: openStatuses });
+  if (options.signal?.aborted !== true) await api.count({ statuses: openStatuses });
   const pacer = new Pacer(options.signal);
   const onBatch = async ({ inspected }: Batch) => {
     onProgress(inspected);

@@ -121,7 +121,11 @@ export class OpenExecutions {
   recordInProgress(workflowId: string, tasks: string, now: number): number {
     const entry = this.#entries.get(workflowId);
     if (entry === undefined) return 0;
-    if (entry.inProgress?.tasks !== tasks) entry.inProgress = { tasks, since: now };
+    if (entry.inProgress?.tasks !== tasks) {
+      entry.inProgress = { tasks, since: now };
+      // A task that has begun after a long wait is looked at again as soon as one that began at once.
+      if (tasks !== '') entry.pauseMs = this.#firstPauseMs;
+    }
     return now - entry.inProgress.since;
   }
 

@@ -23,6 +23,12 @@ function isSealed(value: unknown): value is Sealed {
   return typeof (value as Partial<Sealed> | null | undefined)?.sealed === 'string';
 }
 
+/** What a decoded response must satisfy. */
+export interface ExpectedResponse {
+  maxBodyBytes?: number | undefined;
+  clientId?: string | undefined;
+}
+
 /** Encodes and decodes payloads. Decoding accepts both clear and encrypted payloads. */
 export class PayloadCodec {
   readonly #keys: PayloadKeys;
@@ -78,36 +84,33 @@ export class PayloadCodec {
 
   /**
    * Decodes the response in the output of the execution.
+   * @param expected `maxBodyBytes`: largest body; `clientId`: the client that an encrypted response must belong to. A
+   *   response without a client is accepted: those of earlier versions and of workers in other languages have none.
    * @throws PayloadUnreadable, TypeError when the value is not a response, RangeError when the body is larger than
    *   `maxBodyBytes`
    */
-  unpackOutbound(value: unknown, executionId: string, maxBodyBytes?: number): BackEndResponse {
+  unpackOutbound(value: unknown, executionId: string, expected: ExpectedResponse = {}): BackEndResponse {
+    const { maxBodyBytes, clientId } = expected;
     if (!isSealed(value)) return readOutbound(value, maxBodyBytes);
-    const { statusCodeValue } = value as { statusCodeValue?: unknown };
-    const { fields, body } = this.#openOutbound(value, executionId, maxBodyBytes);
+    const { sealed, statusCodeValue } = value as Sealed & { statusCodeValue?: unknown };
+    const plaintext = decrypt(sealed, bindOutbound(executionId), this.#keys);
+    const { fields, body } = decodeMessage<{ statusCodeValue: number; clientId?: string }>(plaintext, maxBodyBytes);
     expectSame([statusCodeValue], [fields.statusCodeValue]);
+    if (clientId !== undefined && fields.clientId !== undefined && fields.clientId !== clientId)
+      throw new PayloadUnreadable('it belongs to another client');
     return { ...readOutbound(fields), body };
   }
 
   /**
-   * Verifies that an encrypted response belongs to the client that the unencrypted `clientId` of the request names. An
-   * unencrypted response is not verified.
+   * Returns the client of the request of an encrypted response, from the ciphertext of the request; undefined when the
+   * response is not encrypted.
    * @param encoded the request and the response from the engine
    * @throws PayloadUnreadable when the request was changed or replaced
    */
-  verifyClient(encoded: { inbound: unknown; outbound: unknown }, executionId: string): void {
-    const { inbound, outbound } = encoded;
-    if (!isSealed(outbound)) return;
+  verifiedClient({ inbound, outbound }: { inbound: unknown; outbound: unknown }): string | undefined {
+    if (!isSealed(outbound)) return undefined;
     if (!isSealed(inbound)) throw new PayloadUnreadable('it is not encrypted');
-    const { clientId } = this.unpackInbound(inbound);
-    // Responses without a client are those of earlier versions and of workers in other languages.
-    const { clientId: receiver = clientId } = this.#openOutbound(outbound, executionId).fields;
-    if (receiver !== clientId) throw new PayloadUnreadable('the response belongs to another client');
-  }
-
-  #openOutbound({ sealed }: Sealed, executionId: string, maxBodyBytes?: number) {
-    const plaintext = decrypt(sealed, bindOutbound(executionId), this.#keys);
-    return decodeMessage<{ statusCodeValue: number; clientId?: string }>(plaintext, maxBodyBytes);
+    return this.unpackInbound(inbound).clientId;
   }
 
   /**

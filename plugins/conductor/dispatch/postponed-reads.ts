@@ -13,8 +13,8 @@ import { findTask, isPending } from './dispatched-task.ts';
 
 /** Longest delay of a timer in milliseconds; Node runs a longer one at once. */
 const maxTimerMs = 2 ** 31 - 1;
-/** Pause before a task is read again when the engine has not responded (seconds). */
-const rereadSeconds = 1;
+/** Pause in milliseconds before a task is read again when the engine has not responded. */
+const rereadMs = 1_000;
 
 /** What {@link dispatchAfter} depends on. */
 export interface PostponedReadsDependencies {
@@ -33,8 +33,8 @@ export function dispatchAfter(seconds: number, taskId: string, dependencies: Pos
   setTimeout(dispatch, Math.min(seconds * 1_000, maxTimerMs)).unref();
 }
 
-/** Logs errors and never rejects. */
-async function dispatchAgain(taskId: string, dependencies: PostponedReadsDependencies): Promise<void> {
+/** Logs the first error and never rejects. During an outage of the engine, it tries again until the engine responds. */
+async function dispatchAgain(taskId: string, dependencies: PostponedReadsDependencies, isFirst = true): Promise<void> {
   const { engine, directDispatch, log } = dependencies;
   try {
     const pending = await findTask(engine, taskId);
@@ -45,7 +45,12 @@ async function dispatchAgain(taskId: string, dependencies: PostponedReadsDepende
     const task = { ...(rest as Task), taskId, status: 'IN_PROGRESS', ...(domain && { domain }) };
     directDispatch.dispatch({ taskType: task.taskDefName, domain }, task);
   } catch (error) {
-    log.warn({ taskId, ...errorFields(error) }, 'could not read a postponed task');
-    if (error instanceof EngineError && error.kind !== 'refused') dispatchAfter(rereadSeconds, taskId, dependencies);
+    if (isFirst) log.warn({ taskId, ...errorFields(error) }, 'could not read a postponed task');
+    if (!isOutage(error)) return;
+    setTimeout(() => void dispatchAgain(taskId, dependencies, false), rereadMs).unref();
   }
+}
+
+function isOutage(error: unknown): boolean {
+  return error instanceof EngineError && (error.kind !== 'refused' || (error.status ?? 500) >= 500);
 }

@@ -2,6 +2,7 @@
 
 import type { Response } from 'express';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
+import { hasResponse } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
@@ -70,18 +71,18 @@ export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEndi
 export function recordedOutcome(execution: WholeExecution, options: ResponseOptions): Outcome {
   const { httpMethod, requestId } = inboundOf(execution);
   try {
-    const response = responseOf(execution, { ...options, readOnly: isSafeMethod(httpMethod) });
-    verifyClient(execution, options);
+    const clientId = hasResponse(execution) ? verifiedClient(execution, options) : undefined;
+    const response = responseOf(execution, { ...options, readOnly: isSafeMethod(httpMethod), clientId });
     return { kind: 'response', response };
   } catch (error) {
     return { kind: 'problem', problem: toProblem(error).with({ requestId }) };
   }
 }
 
-/** @throws Problem `payload-unreadable` when it is not certain that the response belongs to the client of the request */
-function verifyClient({ input, output, workflowId }: WholeExecution, { codec }: Pick<ResponseOptions, 'codec'>): void {
+/** @throws Problem `payload-unreadable` when the response is encrypted and its request was changed or replaced */
+function verifiedClient({ input, output }: WholeExecution, { codec }: Pick<ResponseOptions, 'codec'>) {
   try {
-    codec.verifyClient({ inbound: input['inbound'], outbound: output['outbound'] }, workflowId);
+    return codec.verifiedClient({ inbound: input['inbound'], outbound: output['outbound'] });
   } catch (cause) {
     if (!(cause instanceof PayloadUnreadable)) throw cause;
     const detail = `The request of the execution cannot be verified: ${cause.message}.`;

@@ -32,16 +32,25 @@ export interface RequestKind {
 
 /**
  * Returns the back end's response from the output of an ended execution.
+ * @param options `clientId`: the client that gets the response; undefined when it is not known
  * @throws Problem when the execution has no response or its output is not a valid one
  */
 export function responseOf(
   execution: ExecutionStatus,
-  { maxBytes, allows, codec, readOnly, linksOf }: ResponseOptions & RequestKind,
+  {
+    maxBytes,
+    allows,
+    codec,
+    readOnly,
+    linksOf,
+    clientId,
+  }: ResponseOptions & RequestKind & { clientId: string | undefined },
 ): BackEndResponse {
   if (!hasResponse(execution))
     throw withLinks(failureOf(execution, { readOnly }), execution.workflowId, { readOnly, linksOf });
   try {
-    const response = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, maxBytes);
+    const expected = { maxBodyBytes: maxBytes, clientId };
+    const response = codec.unpackOutbound(execution.output?.['outbound'], execution.workflowId, expected);
     return { ...response, headers: sendable(pickHeaders(response.headers, allows)) };
   } catch (cause) {
     if (cause instanceof Problem) throw cause;

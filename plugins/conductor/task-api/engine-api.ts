@@ -15,13 +15,14 @@ import { describeEngineApi } from './describe-engine-api.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { shuttingDown } from '../execution/shutting-down.ts';
+import type { QueueName } from '../dispatch/task-queues.ts';
 import { engineTaskId } from '../dispatch/dispatched-task.ts';
 import { type ResultBudget, smallResultBytes } from '../dispatch/result-budget.ts';
 import { splitTarget } from '../execution/target.ts';
 import { send, wholeNumber } from './respond.ts';
 import { parseTaskResult } from './task-result.ts';
 import { parseExchange } from './worker-exchange.ts';
-import { checkPoll } from './worker-names.ts';
+import { checkPoll, problemOfPoll } from './worker-names.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
 
@@ -165,8 +166,13 @@ class EngineApi {
     const isAccepted = statuses.every((status) => status === 200);
     if (!isAccepted)
       contextOf(context.request).reason = `not every result was accepted; statuses: ${statuses.join(', ')}`;
-    const { allowed, refused } = limits.sortQueues(context.clientId, exchange.wanted);
+    // Results are reported even if a name is not valid: nobody would report them again.
+    const isValid = (name: QueueName) => problemOfPoll({ ...name, workerId: exchange.workerId }) === undefined;
+    const sorted = limits.sortQueues(context.clientId, exchange.wanted);
+    const allowed = sorted.allowed.filter(isValid);
+    const refused = exchange.wanted.filter((name) => !allowed.includes(name));
     if (statuses.length === 0) {
+      for (const name of exchange.wanted) checkPoll({ ...name, workerId: exchange.workerId });
       if (!dispatchesTasks()) throw shuttingDown();
       const [first] = refused;
       if (first !== undefined && allowed.length === 0) limits.checkQueue(context.clientId, first);

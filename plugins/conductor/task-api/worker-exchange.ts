@@ -2,7 +2,6 @@
 
 import { Problem } from '#lib/problem/problem.ts';
 import type { QueueName } from '../dispatch/task-queues.ts';
-import { checkPoll } from './worker-names.ts';
 
 /** What a worker process sends in one exchange. */
 export interface WorkerExchange {
@@ -26,8 +25,8 @@ const maxQueues = 100;
 /**
  * Parses the body: lines of JSON. The first has `workerId`, `timeout` and `wanted`; every other line is one result,
  * which stays as it was sent.
- * @throws Problem `malformed-request` (400) when the first line is not as described, when a name in it is not valid, or
- *   when there are more than 100 entries in `wanted` or more than 1,000 results
+ * @throws Problem `malformed-request` (400) when the first line is not as described, or when there are more than 100
+ *   entries in `wanted` or more than 1,000 results
  */
 export function parseExchange(body: Buffer): WorkerExchange {
   const [first = body, ...results] = splitLines(body);
@@ -36,7 +35,6 @@ export function parseExchange(body: Buffer): WorkerExchange {
   if (!isCount(timeout) || !Array.isArray(wanted) || wanted.length > maxQueues) return refuse();
   if (results.length > maxResults) return refuse();
   const queues = wanted.map(toWanted).filter(({ count }) => count > 0);
-  for (const name of queues) checkPoll({ ...name, workerId });
   return { workerId, timeoutMs: timeout, wanted: queues, results };
 }
 

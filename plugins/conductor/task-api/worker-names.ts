@@ -19,16 +19,22 @@ export function isUnsafe(text: string, maxLength = maxIdLength): boolean {
   return text.length > maxLength || unprintable.test(text);
 }
 
+/** The names in a poll. */
+type PollNames = QueueName & { workerId: string | undefined };
+
 /** Validates the names in a poll. @throws Problem `malformed-request` (400) */
-export function checkPoll({ taskType, domain, workerId }: QueueName & { workerId: string | undefined }): void {
-  if (isUnsafe(taskType, maxTaskTypeLength))
-    refuse(`The task type must be at most ${maxTaskTypeLength} printable characters.`);
-  const domainProblem = domain === undefined ? null : problemOfTaskDomain(domain);
-  if (domainProblem !== null) refuse(`The domain ${domainProblem}.`);
-  if (workerId !== undefined && isUnsafe(workerId))
-    refuse(`The worker id must be at most ${maxIdLength} printable characters.`);
+export function checkPoll(names: PollNames): void {
+  const detail = problemOfPoll(names);
+  if (detail !== undefined) throw new Problem('malformed-request', { detail });
 }
 
-function refuse(detail: string): never {
-  throw new Problem('malformed-request', { detail });
+/** Returns what is wrong with the names in a poll; undefined when they are valid. */
+export function problemOfPoll({ taskType, domain, workerId }: PollNames): string | undefined {
+  if (isUnsafe(taskType, maxTaskTypeLength))
+    return `The task type must be at most ${maxTaskTypeLength} printable characters.`;
+  const domainProblem = domain === undefined ? null : problemOfTaskDomain(domain);
+  if (domainProblem !== null) return `The domain ${domainProblem}.`;
+  if (workerId !== undefined && isUnsafe(workerId))
+    return `The worker id must be at most ${maxIdLength} printable characters.`;
+  return undefined;
 }

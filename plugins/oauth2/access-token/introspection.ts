@@ -38,8 +38,7 @@ const maxOpen = 64;
 const maxBytes = 65_536;
 
 interface Remembered {
-  /** Undefined: inactive. */
-  readonly token: AccessToken | undefined;
+  readonly result: AccessToken | InvalidTokenError;
   readonly untilMs: number;
 }
 
@@ -62,8 +61,8 @@ export class Introspection {
     const key = TokenCache.keyOf(token);
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#isFresh(known)) {
-      if (known.token === undefined) throw new InvalidTokenError('inactive');
-      return known.token;
+      if (known.result instanceof InvalidTokenError) throw known.result;
+      return known.result;
     }
     const open = this.#open.get(key);
     if (open !== undefined) return open;
@@ -73,22 +72,23 @@ export class Introspection {
     return question;
   }
 
-  #isFresh({ token, untilMs }: Remembered): boolean {
+  #isFresh({ result, untilMs }: Remembered): boolean {
     const { clock, rules } = this.#options;
     if (clock.ticksMs() >= untilMs) return false;
-    return token === undefined || clock.wallMs() < token.expiresAtMs + rules.clockToleranceSeconds * 1000;
+    if (result instanceof InvalidTokenError) return true;
+    return clock.wallMs() < result.expiresAtMs + rules.clockToleranceSeconds * 1000;
   }
 
   async #ask(token: string, key: string): Promise<AccessToken> {
     const { clock, metrics } = this.#options;
     try {
       const checked = this.#read(await this.#fetch(token));
-      this.#remembered.set(key, { token: checked, untilMs: clock.ticksMs() + activeForMs });
+      this.#remembered.set(key, { result: checked, untilMs: clock.ticksMs() + activeForMs });
       metrics.introspections.inc({ result: 'active' });
       return checked;
     } catch (error) {
       if (error instanceof InvalidTokenError) {
-        this.#remembered.set(key, { token: undefined, untilMs: clock.ticksMs() + inactiveForMs });
+        this.#remembered.set(key, { result: error, untilMs: clock.ticksMs() + inactiveForMs });
       }
       metrics.introspections.inc({ result: error instanceof ProviderError ? error.code : 'inactive' });
       throw error;
@@ -138,11 +138,13 @@ export class Introspection {
 /**
  * Rejects tokens that are not bearer access tokens. The provider also finds active refresh tokens, whatever
  * `token_type_hint` says (RFC 7662 section 2.1). It tells them by a missing `token_type`, because only access tokens have
- * a type (RFC 6749 section 7.1), or by `token_use` (Ory Hydra).
+ * a type (RFC 6749 section 7.1), or by `token_use` (Ory Hydra; Amazon Cognito calls access tokens `access`).
  * @throws InvalidTokenError
  */
 function checkTokenType({ token_type: type, token_use: use }: Claims, requiresTokenType: boolean): void {
-  if (use !== undefined && use !== 'access_token') throw new InvalidTokenError('token-type');
+  if (use !== undefined && use !== 'access_token' && use !== 'access') {
+    throw new InvalidTokenError('token-type', { detail: 'token_use is not access_token' });
+  }
   if (type !== undefined && String(type).toLowerCase() !== 'bearer') throw new InvalidTokenError('token-type');
   if (type === undefined && requiresTokenType) {
     throw new InvalidTokenError('token-type', {

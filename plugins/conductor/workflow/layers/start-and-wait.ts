@@ -66,7 +66,10 @@ async function waitForOutcome(
     const ended = await waitForEnd(started, { ...wait, readOnly }, dependencies);
     if (ended === null) return { kind: 'client-gone' };
     if (ended === 'later') return accepted(started.executionId, request, dependencies);
-    return { kind: 'response', response: responseOf(ended, { ...responseOptions, readOnly }) };
+    return {
+      kind: 'response',
+      response: responseOf(ended, { ...responseOptions, readOnly, clientId: received.clientId }),
+    };
   } catch (error) {
     return problemOutcome(error);
   }

@@ -85,8 +85,8 @@ describe('what the reader gets', () => {
     const body = Buffer.alloc(1_000_000, 'a');
     const sealed = sealAnswer(codec, { ...answer, body });
     expect(String(sealed['sealed']).length).toBeLessThan(20_000);
-    expect(codec.unpackOutbound(sealed, 'execution-1', 1_000_000).body.equals(body)).toBe(true);
-    expect(() => codec.unpackOutbound(sealed, 'execution-1', 999_999)).toThrow(RangeError);
+    expect(codec.unpackOutbound(sealed, 'execution-1', { maxBodyBytes: 1_000_000 }).body.equals(body)).toBe(true);
+    expect(() => codec.unpackOutbound(sealed, 'execution-1', { maxBodyBytes: 999_999 })).toThrow(RangeError);
     const incompressible = sealRequest(codec, { ...request, body: randomBytes(100_000) });
     expect(() => codec.unpackInbound(incompressible, 99_999)).toThrow(RangeError);
   });

@@ -47,14 +47,15 @@ describe('the response of an encrypted request', () => {
       codecOf(undefined).packInbound(request, []),
       'it is not encrypted',
     ],
-    [
-      'the request was replaced by one of another client',
-      codec.packInbound({ ...request, clientId: 'thief' }, []),
-      'the response belongs to another client',
-    ],
   ])('is not decrypted when %s', (_title, changed, reason) => {
     const detail = `The request of the execution cannot be verified: ${reason}.`;
     expect(outcomeOf({ inbound: changed, outbound })).toEqual(unreadable(detail));
+  });
+
+  it('is not sent when the request was replaced by one of another client', () => {
+    const replaced = codec.packInbound({ ...request, clientId: 'thief' }, []);
+    const detail = 'The response cannot be read: it belongs to another client. The request was carried out.';
+    expect(outcomeOf({ inbound: replaced, outbound })).toEqual(unreadable(detail));
   });
 
   it('is not decrypted without the key of the request, which would prove the client', () => {

@@ -23,6 +23,7 @@ const options = {
   codec: createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] }),
   linksOf: () => ({ self: '', response: '' }),
   readOnly: true,
+  clientId: 'c',
 };
 
 const completed = (headers: Record<string, string>): ExecutionStatus => ({
@@ -60,6 +61,21 @@ describe('responseOf', () => {
   ])('an output with %s is a bad response of the back end', (_title, output, detail) => {
     const problem = expect.objectContaining({ code: 'back-end-bad-answer', detail });
     expect(() => responseOf({ ...completed({}), output }, options)).toThrow(problem);
+  });
+
+  it('an encrypted response is sent only to the client of its request, which a response may lack', () => {
+    const key = `k:${Buffer.alloc(32).toString('base64')}`;
+    const codec = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
+    const request = { httpMethod: 'GET', path: '/', query: undefined, params: {}, headers: {}, requestId: 'r' };
+    const inbound = codec.packInbound({ ...request, clientId: 'c', route: 'movies', body: Buffer.alloc(0) }, []);
+    const response = { status: 200, headers: {}, body: Buffer.from('{}') };
+    const sentTo = (clientId: string, from: object) => {
+      const outbound = codec.packOutbound(response, { inbound: from, executionId: 'e-1' });
+      return responseOf({ ...completed({}), output: { outbound } }, { ...options, codec, clientId });
+    };
+    expect(sentTo('c', inbound)).toEqual(response);
+    expect(sentTo('thief', { ...inbound, clientId: undefined })).toEqual(response);
+    expect(() => sentTo('thief', inbound)).toThrow(expect.objectContaining({ code: 'payload-unreadable' }));
   });
 
   it('a payload that cannot be decrypted: payload-unreadable, which says that the request was carried out', () => {

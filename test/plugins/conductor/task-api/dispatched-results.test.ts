@@ -39,7 +39,7 @@ function setUp(
   const calls: string[] = [];
   /** The bodies of results that were reported by task id. */
   const reported: Partial<TaskResult>[] = [];
-  const engineState = { isReachable: true };
+  const engineState = { isReachable: true, isFailing: false };
   const atEngine = { taskId: 'engine-id', domain, inputData: { inbound: 1 }, outputData: {}, status: status as string };
   const respond = (code: number, body: unknown = ''): EngineResponse => ({
     ...{ status: code, headers: {} },
@@ -49,6 +49,7 @@ function setUp(
     const { method, path } = call;
     calls.push(`${method} ${path}`);
     if (!engineState.isReachable) throw new EngineError('unreachable', path);
+    if (engineState.isFailing) return respond(503);
     const pending = atEngine.status === 'IN_PROGRESS';
     const [, name = '', version] = /^\/api\/metadata\/workflow\/(\w+)(?:\/versions|\?version=(\d+))$/.exec(path) ?? [];
     const versions = workflows[name];
@@ -178,14 +179,17 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([]);
   });
 
-  it('postponed until an outage of the engine: dispatched after the outage', async () => {
+  it.each([
+    ['that is unreachable', { isReachable: false }],
+    ['that responds with 503', { isFailing: true }],
+  ])('postponed until an outage of an engine %s: dispatched after the outage', async (_name, outage) => {
     vi.useFakeTimers();
     const { report, engineState, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
-    engineState.isReachable = false;
+    Object.assign(engineState, outage);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(dispatched).toEqual([]);
-    engineState.isReachable = true;
+    Object.assign(engineState, { isReachable: true, isFailing: false });
     await vi.advanceTimersByTimeAsync(1_000);
     vi.useRealTimers();
     expect(dispatched).toEqual([taskId]);

@@ -1,0 +1,70 @@
+// Tests of exchanges whose `wanted` has an invalid name: results are reported, and only that queue is refused.
+
+import { createServer } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { loadConfig } from '#lib/config/load.ts';
+import type { Task } from '#lib/conductor/types.ts';
+import { createLog } from '#lib/telemetry/logging/log.ts';
+import { listenOnLoopback } from '../../../../dev/loopback-server.ts';
+import { setContext } from '../../../../gateway/plugin-api/request-context.ts';
+import { ResultBudget } from '../../../../plugins/conductor/dispatch/result-budget.ts';
+import {
+  createEngineApiPolicy,
+  type EngineApiDependencies,
+} from '../../../../plugins/conductor/task-api/engine-api.ts';
+import { call } from '../../../stack/client.ts';
+
+const { config } = await loadConfig({ env: {} });
+
+/** Sends an exchange. Its engine accepts every result and has no tasks. */
+async function exchange(...lines: object[]) {
+  const reported: unknown[] = [];
+  const polled: unknown[] = [];
+  const dependencies = {
+    updates: {
+      update: async () => ({ response: { status: 200, body: Buffer.alloc(0) }, queue: undefined }),
+      remember: () => undefined,
+    },
+    queues: { poll: async (queues: unknown[]) => (polled.push(...queues), []), isFailing: () => false },
+    limits: {
+      checkCall: () => undefined,
+      checkTask: async () => undefined,
+      sortQueues: (_client: string, allowed: unknown) => ({ allowed, refused: [] }),
+    },
+    results: new ResultBudget({ maxWaitMs: 1_000 }),
+    dispatchesTasks: () => true,
+    reported: ({ taskId }: { taskId: string }) => reported.push(taskId),
+    withTrace: (task: Task) => task,
+    log: createLog('test', 'silent'),
+  } as unknown as EngineApiDependencies;
+  const handle = createEngineApiPolicy(config, dependencies).policy({ strip: '/conductor' } as never);
+  const server = createServer((request, response) => {
+    const context = { requestId: 'r', clientAddress: '192.0.2.1', route: 'conductor', clientId: 'worker' };
+    setContext(request, { ...context, scopes: new Set(['conductor_worker']) });
+    const handled = handle(Object.assign(request, { originalUrl: request.url }) as never, response as never, () => {});
+    Promise.resolve(handled).catch((error: { status: number }) => response.writeHead(error.status).end());
+  });
+  const { url, close } = await listenOnLoopback(server);
+  onTestFinished(close);
+  const body = lines.map((line) => JSON.stringify(line)).join('\n');
+  const response = await call(`${url}/conductor/api/tasks/exchange`, { method: 'POST', body });
+  return { response, reported, polled };
+}
+
+const valid = { taskType: 't', count: 1 };
+const invalid = { taskType: 'a\nb', count: 1 };
+const header = { timeout: 0, wanted: [valid, invalid] };
+const result = { taskId: 'task-1', workflowInstanceId: 'e', status: 'COMPLETED', outputData: {} };
+
+it('results are reported, the invalid queue is refused, and the other one is polled', async () => {
+  const { response, reported, polled } = await exchange(header, result);
+  expect(response.json()).toEqual({ tasks: [], refused: ['a\nb'] });
+  expect(reported).toEqual(['task-1']);
+  expect(polled).toEqual([valid]);
+});
+
+it('without results, an invalid name is a malformed request', async () => {
+  const { response, polled } = await exchange(header);
+  expect(response.status).toBe(400);
+  expect(polled).toEqual([]);
+});
