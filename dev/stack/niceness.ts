@@ -1,6 +1,6 @@
 // Sets the niceness of a process and of its scheduling group.
 
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
@@ -20,10 +20,14 @@ export function setNiceness(pid: number, niceness: number): void {
 
 /** On Linux, every thread has a niceness of its own. Those that start later inherit it. */
 function setThreads(pid: number, niceness: number): void {
-  try {
-    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
-  } catch {
-    // Not on Linux, or a thread ended in the meantime.
+  const folder = `/proc/${pid}/task`;
+  if (!existsSync(folder)) return; // Not on Linux.
+  for (const thread of readdirSync(folder)) {
+    try {
+      setPriority(Number(thread), niceness);
+    } catch {
+      // The thread has ended in the meantime.
+    }
   }
 }
 

@@ -89,9 +89,10 @@ export function decideByResponse(
 }
 
 /**
- * Returns the time of the PATCH, not of the probe: later writes, also those of other colleges, are newer and cause their
- * own notifications. A PATCH whose worker gave up may have been applied until then, after a shorter one whose value it
- * has replaced. Without a report of the worker, the end says nothing about the back end.
+ * Returns the time of the PATCH, not of the probe: later writes cause their own notifications. A PATCH whose worker gave
+ * up may have been applied until then, after a shorter one whose value it has replaced. A write between its receipt and
+ * the give-up, also one of another college, may be newer although it seems older. Without a report of the worker, the end
+ * says nothing about the back end.
  */
 function answeredAt({ status = '', startTime = 0, endTime = 0 }: Partial<ExecutedTask> = {}): { answeredAt?: string } {
   const time = status.startsWith('FAILED') ? endTime : startTime;

@@ -60,7 +60,7 @@ describe('haproxy.cfg', () => {
 
   it('each server is a service on a network of the load balancer, with the port of that service', () => {
     const servers = [...file.matchAll(/^ *server ([\w-]+) ([\w-]+):(\d+)/gm)];
-    expect(servers).toHaveLength(5);
+    expect(servers).toHaveLength(7);
     for (const [, name = '', host = '', port] of servers) {
       expect(host).toBe(name.startsWith('router-') ? `front-${name}` : name);
       expect(networksOf(name).some((network) => networksOf('load-balancer').includes(network))).toBe(true);
@@ -241,6 +241,18 @@ describe('haproxy with that file', requires('haproxy'), () => {
     });
     for (let turn = 0; turn < 4; turn += 1) await (await fetch(balancer.url)).text();
     expect([a.got.length, b.got.length]).toEqual([0, 4]);
+  });
+
+  it('all routers are shutting down → requests still reach them, because executions in flight need the reports', async () => {
+    a.ready = b.ready = false;
+    a.draining = b.draining = true;
+    await serving([]);
+    await pollUntil('the load balancer to notice', async () => {
+      return (await balancer.serving('routers-that-live')).length === 0;
+    });
+    expect((await fetch(balancer.url, { method: 'POST', body: 'report' })).status).toBe(200);
+    expect((await fetch(`${balancer.operationsUrl}/health/ready`)).status).toBe(200);
+    expect(seen()).toHaveLength(1);
   });
 
   // The last test, because router a does not come back.

@@ -15,9 +15,9 @@ const name = 'service-router';
 const compiledFile = 'dist/dev/setup/run.mjs';
 
 /**
- * Returns the dependency for a gateway in this folder: the file or URL that this package was installed from, or its
- * version if a registry was asked for a version. A checkout packs itself into the folder, so that the gateway does not
- * depend on the checkout.
+ * Returns the dependency for a gateway in this folder: the file or URL that this package was installed from. It is never a
+ * version, because npm could ask another registry for it: the gateway does not have the `.npmrc` of the installation. A
+ * checkout packs itself into the folder, so that the gateway does not depend on the checkout.
  * @param product the product's code: a checkout, or `node_modules/service-router/dist` below the folder that the package
  *   is installed in
  * @throws CommandError when it is unknown where the package comes from, or it is not compiled; Error with npm's output
@@ -26,10 +26,10 @@ const compiledFile = 'dist/dev/setup/run.mjs';
 export function findPackageSource(folder: string, product = productDir): string {
   if (existsSync(join(product, 'package-lock.json'))) return pack(folder, product);
   const installation = resolve(product, '../../..');
-  const { resolved = '', version } = installedPackage(installation);
+  const resolved = resolvedSource(installation);
   const [, file] = /^file:(.+)$/.exec(resolved) ?? [];
   if (file !== undefined) return fileDependency(folder, join(installation, file));
-  if (/^https?:/.test(resolved)) return isVersion(wantedOf(installation)) ? `^${version}` : resolved;
+  if (/^https?:/.test(resolved)) return resolved;
   throw new CommandError([
     `init cannot find out where this installation of ${name} comes from: name its version, URL or file with --package`,
   ]);
@@ -40,26 +40,12 @@ export function fileDependency(folder: string, path: string): string {
   return `file:${relative(resolve(folder), resolve(path))}`;
 }
 
-/** Returns what npm has recorded about the installed package. Without this record, as in pnpm, it is empty. */
-function installedPackage(installation: string): { resolved?: string; version?: string } {
-  const lock = readJson<{ packages?: Record<string, object> }>(join(installation, 'node_modules/.package-lock.json'));
-  return lock?.packages?.[`node_modules/${name}`] ?? {};
-}
-
-/** Returns what the package.json of an installation names as the version of this package: a version, URL or file. */
-function wantedOf(installation: string): string | undefined {
-  const manifest = readJson<Record<string, Record<string, string> | undefined>>(join(installation, 'package.json'));
-  const { dependencies, devDependencies, optionalDependencies } = manifest ?? {};
-  return { ...devDependencies, ...optionalDependencies, ...dependencies }[name];
-}
-
-/** Returns whether a registry is asked for it: a version, a range of versions or a tag. URLs contain a colon. */
-function isVersion(wanted: string | undefined): boolean {
-  return wanted !== undefined && !/[:/]/.test(wanted);
-}
-
-function readJson<T>(file: string): T | undefined {
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : undefined;
+/** Returns where npm has recorded that it got the package from. Without this record, as in pnpm, it is empty. */
+function resolvedSource(installation: string): string {
+  const file = join(installation, 'node_modules/.package-lock.json');
+  if (!existsSync(file)) return '';
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as { packages?: Record<string, { resolved?: string }> };
+  return packages?.[`node_modules/${name}`]?.resolved ?? '';
 }
 
 function pack(folder: string, checkout: string): string {
