@@ -21,9 +21,9 @@ export interface StackDomain {
 }
 
 /**
- * Returns the task domains of the colleges in which the stack has tasks to serve: those that workers serve in every
- * domain, and those of back ends that a route with `domainOf` or an event handler queues there. Files that are not valid
- * are ignored here: the router and the registration report them.
+ * Returns the task domains of the colleges, without those for which the stack has no tasks to serve. It serves the tasks
+ * that workers serve in every domain, and those of back ends that a route with `domainOf` or an event handler queues in
+ * the domain. Files that are not valid are ignored here: the router and the registration report them.
  * @throws ConfigError when `workers/index.ts` of the gateway cannot be loaded
  */
 export async function stackDomains(config: Config): Promise<StackDomain[]> {
@@ -52,7 +52,7 @@ function routedTypes(definitions: Definitions, config: Config): string[] {
   return actions.flatMap(({ name, domainOf }) => (domainOf === undefined ? [] : typesOf(definitions, name)));
 }
 
-/** Returns the task types whose tasks event handlers queue in a domain. */
+/** Returns the types of the tasks that event handlers queue in a domain. */
 function handledTypes(definitions: Definitions, domain: string): string[] {
   const starts = definitions.eventHandlers.flatMap(({ definition }) => definition.actions);
   return starts.flatMap(({ start_workflow: { name, taskToDomain } }) =>

@@ -40,7 +40,7 @@ export class Supervisor {
     this.ready.catch(() => {});
   }
 
-  /** Process id of the current process. */
+  /** Process id of the program's most recently started process. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }

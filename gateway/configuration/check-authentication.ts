@@ -6,8 +6,9 @@ import { evaluateCondition } from './evaluate-condition.ts';
 import type { FileProblems } from './file-problems.ts';
 
 /**
- * Adds a problem when the pipeline of a route has steps `bearer` but for some method none of their conditions can be met,
- * so that such requests would need no token. A condition that depends on more than the method counts as met.
+ * Adds a problem when the pipeline of a route has steps `bearer`, but there is a method for which none of their conditions
+ * can be met, so that requests with that method would need no token. A condition that depends on more than the method
+ * counts as met.
  */
 export function checkAuthentication({ name, endpoint, steps }: GatewayRoute, problems: FileProblems): void {
   const authenticating = steps.filter(({ policy }) => policy === 'bearer');

@@ -111,7 +111,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
   }, 600_000);
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('a gateway from a clone depends on the tarball in its folder, one from the tarball on the same file', () => {
+  it('a gateway made from a clone depends on the tarball in its folder; one made from the tarball depends on the same file', () => {
     const dependencyOf = (folder: string) =>
       (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { dependencies: object }).dependencies;
     expect(dependencyOf(fromClone)).toEqual({ 'service-router': 'file:service-router-0.1.0.tgz' });
@@ -130,7 +130,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(await run(gateway, 'npx', 'service-router', 'routes')).toContain('/hello/:name');
   });
 
-  it('its own worker, policy and test, as in the how-to: npm test passes, and so does the type check', async () => {
+  it("the gateway's own worker, policy and test, as in the how-to: npm test passes, and so does the type check", async () => {
     followTheHowTo();
     const printed = await run(gateway, 'npm', 'test');
     expect(printed).toMatch(/^. pass 3$/m);
@@ -138,7 +138,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(await run(gateway, process.execPath, compiler, '-p', '.')).toBe('');
   });
 
-  it('its own worker whose return value is not a response → the type check fails', async () => {
+  it('a worker of the gateway whose return value is not a response → the type check fails', async () => {
     const file = join(gateway, 'workers/count.ts');
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace('status: 200', "status: 'fine'"));
@@ -147,7 +147,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     writeFileSync(file, text);
   });
 
-  it('add-route in its folder: refuses a name that is taken, and adds a route that check accepts', async () => {
+  it('add-route in the folder of the gateway: refuses a name that is taken, and adds a route that check accepts', async () => {
     const addRoute = (name: string) =>
       run(
         gateway,

@@ -9,7 +9,7 @@ export interface Options {
   /** Names of cases; empty: all cases. */
   readonly cases: readonly string[];
   readonly store: EngineKind;
-  /** When the Redis servers of an engine on Redis sync; undefined on other stores. */
+  /** When the Redis servers of an engine that stores its data in Redis sync their append-only file; undefined on other stores. */
   readonly appendfsync: AppendFsync | undefined;
   readonly engines: number;
   readonly routers: number | undefined;
@@ -45,12 +45,12 @@ Exit code: 0 nothing was wrong, 1 otherwise.
   --engines <n>        engines on one PostgreSQL database (1)
   --routers <n>        routers (default: as the case specifies, usually 1)
   --tries <n>          number of tries instead of the case's own
-  --minutes <n>        time after which no try of a case begins (3; with --kills or --requests 120)
-  --resume             does only the rest that runs of the same code, store, engines and routers have not done yet
+  --minutes <n>        time after which no try of a case begins (3; 120 with --kills or --requests)
+  --resume             does only what earlier runs of the same code, store, engines and routers have not done yet
   --slack <n>          multiplies time limits, for a busy machine (1)
   --load <n>           multiplies the clients and PATCHes of a case, for a slow machine (1)
   --seed <n>           repeats the choices and pauses of this seed (TEST_SEED)
-  --template <dir>     keeps an engine's database with the definitions in this folder, for the next run
+  --template <dir>     keeps in this folder, for the next run, an engine's database that has the definitions
   --dry                keeps no results
   --report             runs nothing: removes the results of other code, and writes the tables of
                        docs/explanation/reliability.md

@@ -97,7 +97,7 @@ describe('requests that two parsers could read differently are refused before an
     expect(answer).not.toContain('    at ');
   });
 
-  it('CONNECT → 405 with every method that a route may have', async () => {
+  it('CONNECT → 405, and Allow names every method that a route may have', async () => {
     const answer = await raw('CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 405 .*\r\nallow: HEAD, GET, POST, PUT, PATCH, DELETE, OPTIONS\r\n/is);
   });

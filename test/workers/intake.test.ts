@@ -1,4 +1,4 @@
-// Tests of the three intake workers with a back end on a raw socket.
+// Tests of the intake workers with a back end on a raw socket.
 
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Terminations by the reconciler. The engine stores the reason, so that every router recognises them by it.
+// Terminations by the reconciler. The engine stores the reason, by which every router recognizes these terminations.
 
 import type { ExecutionStatus } from '../types.ts';
 

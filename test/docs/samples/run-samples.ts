@@ -87,7 +87,7 @@ export class SampleRunner {
     );
     if (difference !== undefined) throw new Error(difference);
     if (shown === undefined && refusal.test(output))
-      throw new Error(`the router refuses it; show the response when that is meant:\n${output}`);
+      throw new Error(`the router refuses it; if that is intended, show the response in the page:\n${output}`);
   }
 
   /**

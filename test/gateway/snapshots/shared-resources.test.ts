@@ -71,7 +71,7 @@ it('leaves nothing behind when a resource cannot be created, and can create it l
   resources.use({}, { name: 'a', from: [] }, make('a'));
 });
 
-it('waits on release for the clean-up of a resource that could not be created', async () => {
+it('a release waits for the clean-up of a resource that could not be created', async () => {
   const { resources, stopped } = setUp();
   const { promise: connectionClosed, resolve: closeConnection } = Promise.withResolvers<void>();
   const fail = ({ onStop }: SharedServices): never => {

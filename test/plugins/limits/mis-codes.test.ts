@@ -20,8 +20,8 @@ describe('an MIS code', () => {
     ['with an address of its own', '001', one],
     ['with a task domain, whose workers know its address', '002', { ...one, 'adaptor.002.domain': '002' }],
     ['without an address of its own where adaptor.url serves all', '999', { ...one, 'adaptor.url': 'http://all' }],
-    ['that only the workers can know: the router has no address', '999', {}],
-    ['that only the workers can know: the router has only domains', '999', { 'adaptor.002.domain': '002' }],
+    ['that only the workers can know, because the router has no address,', '999', {}],
+    ['that only the workers can know, because the router has only domains,', '999', { 'adaptor.002.domain': '002' }],
   ])('%s is not refused', (_title, code, keys) => {
     expect(isRefused(code, keys)).toBe(false);
   });

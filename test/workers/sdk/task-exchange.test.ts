@@ -126,14 +126,14 @@ describe('a task type that had no free capacity', () => {
     await Promise.all(ids.map((id) => router.result(id)));
   }
 
-  test('is polled as soon as it has, although two exchanges wait for other types', async () => {
+  test('is polled as soon as it has free capacity, although two exchanges wait for other types', async () => {
     const ids = await saturate();
     await runOtherType();
     await end(ids);
     await router.result(addMovie());
   });
 
-  test('is polled as soon as it has, although its results are too large for a held exchange', async () => {
+  test('is polled as soon as it has free capacity, although its results are too large for a held exchange', async () => {
     // Random, so that it stays large when compressed.
     const body = randomBytes(40_000).toString('base64url');
     movie = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -141,7 +141,7 @@ describe('a task type that had no free capacity', () => {
     await router.result(addMovie());
   });
 
-  test('needs only one exchange for a result and the next task afterwards', async () => {
+  test('afterwards needs only one exchange for a result and the next task', async () => {
     const ids = await saturate();
     await runOtherType();
     await end(ids);

@@ -13,7 +13,7 @@ const handlersFor = (...colleges: string[]) => definitionsFor(colleges, copy.dir
 const template = 'event-handlers/mdm-share-{mis}.json';
 
 describe('a template', () => {
-  it('becomes one handler for each college with a domain, and the others stay as they are', () => {
+  it('becomes one handler for each college with a domain; handlers that are not templates stay as they are', () => {
     const handlers = handlersFor('002', '003');
     expect(handlers.map(({ file, definition }) => [file, definition.name])).toEqual([
       [template, 'mdm-share-002'],
@@ -43,7 +43,7 @@ describe('a template', () => {
     ]);
   });
 
-  it('leaves expressions of the engine unchanged: ${mis} is not one of its placeholders', () => {
+  it('leaves expressions of the engine unchanged: ${mis} is not a placeholder of the template', () => {
     copy.replace(template, '${requestId}', '${mis}');
     const [handler] = handlersFor('002');
     expect(handler?.definition.actions[0]?.start_workflow.input['requestId']).toBe('${mis}');

@@ -23,7 +23,7 @@ describe('readPinnedVersions', () => {
     expect(read('{ versions: { 1: 10, 2: 90 } }').pinned?.isSplit).toBe(true);
   });
 
-  it('one version, one with the share 0, a guard over two: valid', () => {
+  it('a single version; a version with the share 0; a guard over two versions: each is valid', () => {
     expect(sharesOf('{ versions: { 3: 1 } }')).toEqual([[3, 1]]);
     expect(sharesOf('{ versions: { 1: 0, 2: 1 } }')).toEqual([
       [1, 0],

@@ -58,7 +58,7 @@ describe('the response of an encrypted request', () => {
     expect(outcomeOf({ inbound: replaced, outbound })).toEqual(unreadable(detail));
   });
 
-  it('is not decrypted without the key of the request, which would prove the client', () => {
+  it('is not decrypted without the key of the request, which is needed to verify which client sent it', () => {
     const worker = codecOf(second, String(first));
     const detail = 'The request of the execution cannot be verified: there is no key with the id first.';
     const sealed = worker.packOutbound(response, { inbound, executionId: 'e-1' });

@@ -1,4 +1,4 @@
-// Tests of the memory of an exchange: while it waits for tasks, its results can be collected.
+// Tests of the memory that an exchange uses: while it waits for tasks, its results can be garbage-collected.
 
 import { createServer } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
@@ -69,7 +69,7 @@ it('a large result is not kept while its exchange waits for tasks', async () => 
   const exchanged = call(`${url}/conductor/api/tasks/exchange`, { method: 'POST', body });
   await pollUntil('the exchange to wait for tasks', () => heldPolls() === 1);
   await pollUntil(
-    'the result to be collected',
+    'the result to be garbage-collected',
     () => {
       collectGarbage();
       return results[0]?.deref() === undefined;
