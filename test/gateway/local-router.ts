@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import { loadConfig } from '#lib/config/load.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { type Router, startRouter } from '../../gateway/start-router.ts';
-import { call, checkAnswersOf, type CallOptions } from '../stack/client.ts';
+import { call, checkAnswersOf, describeNothingOf, type CallOptions } from '../stack/client.ts';
 
 /** Starts the router. @param env configuration; by default, engine and identity provider are unreachable (port 9) */
 export async function startLocalRouter(env: Record<string, string> = {}, metrics?: Registry): Promise<Router> {
@@ -22,6 +22,11 @@ export async function startDescribedRouter(env: Record<string, string> = {}) {
     ...router,
     /** Sends a request. @throws Error for a response that the document does not describe */
     ask: (path: string, options?: CallOptions) => call(`${router.url}${path}`, options),
+    async stop(): Promise<void> {
+      await router.stop();
+      // The system can give the port to the server of another test.
+      describeNothingOf(router.url);
+    },
   };
 }
 

@@ -117,13 +117,16 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
       stack.workers.push(added);
       return added;
     },
-    stop: (): Promise<void> =>
-      end({
+    async stop(): Promise<void> {
+      await end({
         identityProvider: [partOf(entries.identityProvider)(stack.identityProvider)],
         backEnds: [partOf(entries.backEnds)(stack.backEnds)],
         router: [partOf(entries.router)(stack.router)],
         workers: stack.workers.map(partOf(entries.workers)),
-      }),
+      });
+      // The system can give the port to the server of another test.
+      describeNothingOf(url);
+    },
   };
   if (pools.length > 1) await untilReady(stack);
   if (options.anyAnswer === true) describeNothingOf(url);

@@ -21,9 +21,10 @@ it('runs until SIGTERM, without a launcher too, and says what to do', async () =
   const env = { ...compileCache, WORKERS_CLIENTID: 'worker', WORKERS_CLIENTSECRET: 'worker-secret' };
   const child = spawn(process.execPath, [resolve('workers/main.ts')], { cwd: gateway, env });
   let output = '';
+  let isStopping = false;
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString('utf8');
-    if (output.includes('"started"')) child.kill('SIGTERM');
+    if (!isStopping && output.includes('"started"')) isStopping = child.kill('SIGTERM');
   });
   expect(await once(child, 'close')).toEqual([0, null]);
   const lines = output

@@ -27,7 +27,7 @@ import { runProgram } from ${JSON.stringify(runProgram)};
 await runProgram('test', async () => {
   const timer = setInterval(() => undefined, 1_000);
   process.kill(process.pid, '${signal}');
-  await pause(20);
+  await pause(${signal === 'SIGHUP' ? 20 : 60_000});
   return { ready: {}, stop: async () => clearInterval(timer), ${members} };
 });
 `,
