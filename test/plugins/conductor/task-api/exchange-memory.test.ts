@@ -1,21 +1,16 @@
 // Tests of the memory that an exchange uses: while it waits for tasks, its results can be garbage-collected.
 
-import { createServer } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
-import { listenOnLoopback } from '../../../../dev/loopback-server.ts';
-import { setContext } from '../../../../gateway/plugin-api/request-context.ts';
 import { ResultBudget } from '../../../../plugins/conductor/dispatch/result-budget.ts';
-import {
-  createEngineApiPolicy,
-  type EngineApiDependencies,
-} from '../../../../plugins/conductor/task-api/engine-api.ts';
+import type { EngineApiDependencies } from '../../../../plugins/conductor/task-api/engine-api.ts';
 import { call } from '../../../stack/client.ts';
 import { pollUntil } from '../../../stack/poll-until.ts';
+import { noLimits, startEngineApi } from './engine-api-server.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -35,24 +30,14 @@ async function start() {
       remember: () => undefined,
     },
     queues: { poll: () => (heldPolls++, polls.promise), isFailing: () => false },
-    limits: {
-      checkCall: () => undefined,
-      checkTask: async () => undefined,
-      sortQueues: (_client: string, allowed: unknown) => ({ allowed, refused: [] }),
-    },
+    limits: noLimits,
     results: new ResultBudget({ maxWaitMs: 1_000 }),
     dispatchesTasks: () => true,
     reported: () => undefined,
     withTrace: (task: Task) => task,
     log: createLog('test', 'silent'),
   } as unknown as EngineApiDependencies;
-  const handle = createEngineApiPolicy(config, dependencies).policy({ strip: '/conductor' } as never);
-  const server = createServer((request, response) => {
-    const context = { requestId: 'r', clientAddress: '192.0.2.1', route: 'conductor', clientId: 'worker' };
-    setContext(request, { ...context, scopes: new Set(['conductor_worker']) });
-    void handle(Object.assign(request, { originalUrl: request.url }) as never, response as never, () => undefined);
-  });
-  const { url, close } = await listenOnLoopback(server);
+  const { url, close } = await startEngineApi(config, dependencies);
   return { url, close, results, heldPolls: () => heldPolls, release: () => polls.resolve([]) };
 }
 

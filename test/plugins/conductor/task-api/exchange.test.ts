@@ -1,18 +1,13 @@
 // Tests of exchanges whose `wanted` has an invalid name: results are reported, and only that queue is refused.
 
-import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
-import { listenOnLoopback } from '../../../../dev/loopback-server.ts';
-import { setContext } from '../../../../gateway/plugin-api/request-context.ts';
 import { ResultBudget } from '../../../../plugins/conductor/dispatch/result-budget.ts';
-import {
-  createEngineApiPolicy,
-  type EngineApiDependencies,
-} from '../../../../plugins/conductor/task-api/engine-api.ts';
+import type { EngineApiDependencies } from '../../../../plugins/conductor/task-api/engine-api.ts';
 import { call } from '../../../stack/client.ts';
+import { noLimits, startEngineApi } from './engine-api-server.ts';
 
 const { config } = await loadConfig({ env: {} });
 
@@ -26,25 +21,14 @@ async function exchange(...lines: object[]) {
       remember: () => undefined,
     },
     queues: { poll: async (queues: unknown[]) => (polled.push(...queues), []), isFailing: () => false },
-    limits: {
-      checkCall: () => undefined,
-      checkTask: async () => undefined,
-      sortQueues: (_client: string, allowed: unknown) => ({ allowed, refused: [] }),
-    },
+    limits: noLimits,
     results: new ResultBudget({ maxWaitMs: 1_000 }),
     dispatchesTasks: () => true,
     reported: ({ taskId }: { taskId: string }) => reported.push(taskId),
     withTrace: (task: Task) => task,
     log: createLog('test', 'silent'),
   } as unknown as EngineApiDependencies;
-  const handle = createEngineApiPolicy(config, dependencies).policy({ strip: '/conductor' } as never);
-  const server = createServer((request, response) => {
-    const context = { requestId: 'r', clientAddress: '192.0.2.1', route: 'conductor', clientId: 'worker' };
-    setContext(request, { ...context, scopes: new Set(['conductor_worker']) });
-    const handled = handle(Object.assign(request, { originalUrl: request.url }) as never, response as never, () => {});
-    Promise.resolve(handled).catch((error: { status: number }) => response.writeHead(error.status).end());
-  });
-  const { url, close } = await listenOnLoopback(server);
+  const { url, close } = await startEngineApi(config, dependencies);
   onTestFinished(close);
   const body = lines.map((line) => JSON.stringify(line)).join('\n');
   const response = await call(`${url}/conductor/api/tasks/exchange`, { method: 'POST', body });

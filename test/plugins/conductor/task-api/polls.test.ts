@@ -1,21 +1,16 @@
 // Tests of the parameters of polls, which the engine stores, and logs unescaped, and which routers keep in memory.
 
-import { createServer } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
 import type { Task } from '#lib/conductor/types.ts';
-import { toProblem } from '#lib/problem/problem.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
-import { listenOnLoopback, type LoopbackServer } from '../../../../dev/loopback-server.ts';
-import { setContext } from '../../../../gateway/plugin-api/request-context.ts';
+import type { LoopbackServer } from '../../../../dev/loopback-server.ts';
 import { ResultBudget } from '../../../../plugins/conductor/dispatch/result-budget.ts';
 import { TaskQueues } from '../../../../plugins/conductor/dispatch/task-queues.ts';
-import {
-  createEngineApiPolicy,
-  type EngineApiDependencies,
-} from '../../../../plugins/conductor/task-api/engine-api.ts';
+import type { EngineApiDependencies } from '../../../../plugins/conductor/task-api/engine-api.ts';
 import { WorkerLimits } from '../../../../plugins/conductor/task-api/worker-limits.ts';
 import { call } from '../../../stack/client.ts';
+import { startEngineApi } from './engine-api-server.ts';
 
 const { config } = await loadConfig({ env: {} });
 const log = createLog('test', 'silent');
@@ -48,20 +43,7 @@ beforeEach(async () => {
     dispatchesTasks: () => true,
     withTrace: (task: Task) => task,
   } as unknown as EngineApiDependencies;
-  const handle = createEngineApiPolicy(config, dependencies).policy({ strip: '/conductor' } as never);
-  server = await listenOnLoopback(
-    createServer(async (request, response) => {
-      const context = { requestId: 'r', clientAddress: '192.0.2.1', route: 'conductor', clientId: 'worker' };
-      setContext(request, { ...context, scopes: new Set(['conductor_worker']) });
-      try {
-        const expressRequest = Object.assign(request, { originalUrl: request.url });
-        await handle(expressRequest as never, response as never, () => undefined);
-      } catch (error) {
-        const { status, detail } = toProblem(error);
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ detail }));
-      }
-    }),
-  );
+  server = await startEngineApi(config, dependencies);
 });
 afterEach(async () => {
   await queues.stop();
