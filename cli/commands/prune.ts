@@ -90,7 +90,8 @@ async function runPrune(options: PruneCommandOptions, context: CommandContext): 
       await context.confirm(`Delete executions and event records (${total} in all) in ${engine.address}?`);
     }
     const bar = startProgressBar('deleting', total, host.stderr);
-    const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
+    const { failure, ...report } = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
+    if (failure !== undefined) throw failure;
     return describeReport(report, { address: engine.address, skipped: skippedBy(options) });
   } finally {
     interruption.stop();

@@ -34,7 +34,9 @@ export function startPruneLoop({ round, intervalMs, log }: PruneLoopOptions): Pr
   const run = async (signal: AbortSignal): Promise<number | undefined> => {
     const startedAt = performance.now();
     try {
-      log.info({ ...(await round(signal)), durationMs: Math.round(performance.now() - startedAt) }, 'pruned');
+      const { failure: error, ...report } = await round(signal);
+      log.info({ ...report, durationMs: Math.round(performance.now() - startedAt) }, 'pruned');
+      if (error !== undefined) throw error;
       failure = undefined;
       return undefined;
     } catch (error) {

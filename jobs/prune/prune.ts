@@ -2,7 +2,6 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EngineDatabase } from '#lib/conductor/database/database.ts';
-import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { type Batch, countPrunable, pruneExecutions, type PruneContext } from './prune-executions.ts';
 import type { PruneRule } from './rules.ts';
 
@@ -37,6 +36,8 @@ export interface PruneReport {
   readonly events: number | null;
   /** False when the round was stopped; the next round continues. */
   readonly isComplete: boolean;
+  /** Why the ends that no router has seen could not all be recorded. Everything else was done. */
+  readonly failure?: Error;
 }
 
 /** Default of `maxOrphans` with a database: an error between loses the search for this many. */
@@ -57,10 +58,9 @@ export async function prune(
   options: PruneOptions,
   onProgress: (done: number) => void = () => undefined,
 ): Promise<PruneReport> {
-  const { api, rules, database } = options;
-  // On an engine without an index, this records the ends that no router has seen: only recorded ends can be found.
-  if (options.signal?.aborted !== true) await api.count({ statuses: openStatuses });
+  const { rules, database } = options;
   const pacer = new Pacer(options.signal);
+  const failure = await recordEnds(options, pacer);
   const onBatch = async ({ inspected }: Batch) => {
     onProgress(inspected);
     await pacer.rest();
@@ -74,7 +74,25 @@ export async function prune(
     total.orphans += done.orphans;
   }
   const events = database === null ? null : await pruneEvents(database, options, { pacer, onProgress });
-  return { ...total, events, isComplete: options.signal?.aborted !== true };
+  const isComplete = options.signal?.aborted !== true;
+  return { ...total, events, isComplete, ...(failure === undefined ? {} : { failure }) };
+}
+
+/**
+ * Records, on an engine without an index, the ends that no router has seen: only recorded ends can be found. Returns the
+ * error that prevented it, because other executions can be pruned nevertheless.
+ */
+async function recordEnds({ api, signal }: PruneOptions, pacer: Pacer): Promise<Error | undefined> {
+  if (signal?.aborted === true) return undefined;
+  try {
+    await api.recordEnds(async () => {
+      await pacer.rest();
+      return signal?.aborted !== true;
+    });
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /** Deletes the executions of one rule, and its orphans with their rows. Without the database, the rows stay. */

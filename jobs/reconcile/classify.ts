@@ -1,10 +1,10 @@
 // Classifies index rows by their text alone: most executions need no inspection.
 
+import { notifyWorkflow, patchWorkflow, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isTerminatedByReconciler } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { isCut } from '#lib/conductor/shorten-strings.ts';
-import { notifyWorkflow, patchWorkflow, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { MdmDefinitions } from './mdm-definitions.ts';
 
 /** Kind of an execution. `other`: inspected only to see whether it hangs. */

@@ -1,18 +1,18 @@
 // Decides what is missing for executions of mdmWF and mdm-shareWF: shares that MDM requested, lost tasks.
 
+import { notifyTask, systemLoop } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isTerminatedByReconciler } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
-import { notifyTask, systemLoop } from '#lib/conductor/definitions/mdm-workflows.ts';
 import {
   type Decision,
   type DecisionContext,
   eventTasks,
-  hasNoTasks,
   hasElapsed,
   isLost,
   isMissingRetry,
+  isNeverScheduled,
   lastTask,
   scopeOf,
   settled,
@@ -30,9 +30,7 @@ export function decideNotification(
   shares: readonly WholeExecution[],
   context: DecisionContext,
 ): Decision {
-  if (hasNoTasks(execution)) {
-    return hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
-  }
+  if (isNeverScheduled(execution, context)) return replace(execution);
   if (isMissingRetry(execution, context)) return retryLost(execution);
   const running = !hasEnded(execution);
   const notified = lastTask(execution, notifyTask);
@@ -59,7 +57,7 @@ export function decideShare(execution: WholeExecution, context: DecisionContext)
   if (hasEnded(execution)) return resumeInterrupted(execution);
   const task = lastTask(execution, execution.tasks[0]?.referenceTaskName ?? '');
   if (isLost(task, context)) return resume(execution);
-  return hasNoTasks(execution) && hasElapsed(execution.startTime, context) ? replace(execution) : waiting;
+  return isNeverScheduled(execution, context) ? replace(execution) : waiting;
 }
 
 /**

@@ -6,10 +6,9 @@ import { isSafeMethod } from '#lib/http/methods.ts';
 import {
   type Decision,
   type DecisionContext,
-  hasElapsed,
-  hasNoTasks,
   isLost,
   isMissingRetry,
+  isNeverScheduled,
   settled,
   waiting,
 } from './decision.ts';
@@ -30,6 +29,5 @@ export function decideOther(execution: WholeExecution, context: DecisionContext)
   }
   if (isProbe(execution) && execution.tasks.some((task) => isLost(task, context)))
     return { kind: 'end', case: 'outcome_unknown' };
-  if (!hasNoTasks(execution) || !hasElapsed(execution.startTime, context)) return waiting;
-  return { kind: 'replace', case: 'never_scheduled', requests: [] };
+  return isNeverScheduled(execution, context) ? { kind: 'replace', case: 'never_scheduled', requests: [] } : waiting;
 }

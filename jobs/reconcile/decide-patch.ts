@@ -1,19 +1,19 @@
 // Decides what is missing for a PATCH: an unpublished event, an MDM workflow that was not started, an unknown outcome.
 
-import { isCancelledUnsent } from '#lib/conductor/executions/cancelled.ts';
+import { intakeTask } from '#lib/conductor/definitions/mdm-workflows.ts';
+import { isCancelled } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isSuperseded } from '#lib/conductor/executions/superseded.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
 import { parseFailure } from '#lib/envelope/failure.ts';
-import { intakeTask } from '#lib/conductor/definitions/mdm-workflows.ts';
 import {
   type Decision,
   type DecisionContext,
   eventTasks,
-  hasNoTasks,
   hasElapsed,
   isLost,
+  isNeverScheduled,
   lastTask,
   scopeOf,
   settled,
@@ -40,7 +40,7 @@ export function decidePatch(
   context: DecisionContext,
 ): Decision {
   if (!hasEnded(execution)) return decideRunning(execution, context);
-  if (related.notified || isSuperseded(execution) || isCancelledUnsent(execution)) return settled;
+  if (related.notified || isSuperseded(execution) || isCancelled(execution)) return settled;
   if (!hasElapsed(execution.endTime, context)) return waiting;
   const intake = lastTask(execution, intakeTask);
   if (intake === undefined) return settled;
@@ -50,11 +50,7 @@ export function decidePatch(
 }
 
 function decideRunning(execution: WholeExecution, context: DecisionContext): Decision {
-  if (hasNoTasks(execution)) {
-    return hasElapsed(execution.startTime, context)
-      ? { kind: 'replace', case: 'never_scheduled', requests: [] }
-      : waiting;
-  }
+  if (isNeverScheduled(execution, context)) return { kind: 'replace', case: 'never_scheduled', requests: [] };
   const intake = lastTask(execution, intakeTask);
   if (isLost(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
   const unfinished = execution.tasks.filter(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');

@@ -122,7 +122,15 @@ export function isMissingRetry(execution: WholeExecution, context: Pick<Decision
   );
 }
 
-/** Returns true for an open execution without tasks: the engine was killed while starting it. */
-export function hasNoTasks(execution: WholeExecution): boolean {
-  return !hasEnded(execution) && execution.tasks.length === 0;
+/** No router's clock is expected to be this many grace periods ahead of the engine's. */
+const maxPeriodsAhead = 15;
+
+/**
+ * Returns true for an open execution that the engine was killed while starting, so that it gets no task. The start is
+ * compared with this router's clock only when it was very long ago, because if that clock were ahead, an execution that
+ * is being started would be replaced. A run of the CLI is too short to find the others.
+ */
+export function isNeverScheduled(execution: WholeExecution, { now, unchangedMs, afterMs }: DecisionContext): boolean {
+  if (hasEnded(execution) || execution.tasks.length > 0) return false;
+  return unchangedMs >= afterMs || hasElapsed(execution.startTime, { now, afterMs: afterMs * maxPeriodsAhead });
 }

@@ -1,5 +1,6 @@
 // Probes: they read the resource of a PATCH through a workflow version without an event, to verify whether it was applied.
 
+import { intakeTask, patchWorkflow, readVersion } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
@@ -8,7 +9,6 @@ import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { PayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { readableBody } from '#lib/http/readable-body.ts';
 import { isRetryableStatus } from '#lib/http/statuses.ts';
-import { intakeTask, patchWorkflow, readVersion } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { type Decision, type DecisionContext, hasElapsed, lastTask, settled } from './decision.ts';
 import { appliedChangeOf } from './applied-change.ts';
 import type { ProbeState } from './probe-limiter.ts';

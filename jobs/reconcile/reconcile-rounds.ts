@@ -1,9 +1,9 @@
 // Finds and repairs executions that the engine lost between a successful PATCH and MDM, in bounded rounds.
 
+import { notifyWorkflow, patchWorkflow, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { Case } from '#lib/conductor/executions/reconciler-terminations.ts';
-import { notifyWorkflow, patchWorkflow, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { classify } from './classify.ts';
 import type { DecisionContext } from './decision.ts';
 import { EventBacklog, type ReadQueueSizes } from './event-backlog.ts';

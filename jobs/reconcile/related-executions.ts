@@ -1,9 +1,9 @@
 // Finds the executions that follow from other executions, by correlation id and in batches.
 
+import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
-import { notifyWorkflow, patchWorkflow, readVersion, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { collegeOf, interestedColleges, namesInterestedSystems } from './classify.ts';
 import type { OpenExecution } from './open-executions.ts';
 import { isProbe } from './probe.ts';

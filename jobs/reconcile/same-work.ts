@@ -1,11 +1,11 @@
 // Starts executions for the reconciler. Reads the engine's store first, to limit how often the same work is started.
 
+import { notifyWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { isTerminatedByReconciler } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { StartWorkflowRequest } from '#lib/conductor/types.ts';
-import { notifyWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { type DecisionContext, hasElapsed } from './decision.ts';
 
 /**

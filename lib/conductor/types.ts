@@ -21,6 +21,8 @@ export interface ExecutionStatus {
   status: WorkflowStatus;
   output?: Record<string, unknown>;
   reasonForIncompletion?: string;
+  /** Time at which it was last resumed, retried or rerun, in milliseconds since 1970; 0 = never. */
+  lastRetriedTime?: number;
 }
 
 /** A task as a poll returns it (Conductor's `Task`). Fields that are not listed here are kept. */

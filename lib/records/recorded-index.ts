@@ -11,7 +11,7 @@ import type {
   Order,
   Page,
 } from '#lib/conductor/executions/execution-index.ts';
-import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
+import { hasEnded, openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
@@ -91,6 +91,12 @@ export class RecordedIndex implements ExecutionIndex {
     });
   }
 
+  recordEnds(onBatch: () => Promise<boolean>): Promise<void> {
+    return this.#withRecords(async () => {
+      for await (const _ of this.#batches({ statuses: openStatuses }, 'oldest')) if (!(await onBatch())) return;
+    });
+  }
+
   recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean> {
     return this.#withRecords(() => this.#records.correctEnd(executionId, status));
   }
@@ -118,11 +124,16 @@ export class RecordedIndex implements ExecutionIndex {
     return { executions: await this.#rowsOf(found), total };
   }
 
+  /** Yields the records that match, in order. */
+  async *#matching(query: ExecutionQuery, order: Order): AsyncGenerator<RecordedExecution> {
+    for await (const batch of this.#batches(query, order)) yield* batch;
+  }
+
   /**
    * Yields the records that match, in order. When an execution that is recorded as open has ended, its end is recorded
    * and the record left out.
    */
-  async *#matching(query: ExecutionQuery, order: Order): AsyncGenerator<RecordedExecution> {
+  async *#batches(query: ExecutionQuery, order: Order): AsyncGenerator<RecordedExecution[]> {
     const set = setOf(query, order);
     const isNewestFirst = order === 'newest';
     let range: Pick<RecordRange, 'after' | 'before'> = rangeOf(query, set);
@@ -133,7 +144,7 @@ export class RecordedIndex implements ExecutionIndex {
       const count = chunkSize + seen.size;
       const { records, entries } = await this.#records.range(set, { ...range, isNewestFirst, count });
       const matching = records.filter((record) => !seen.has(record.executionId) && mayMatch(record, query));
-      yield* set === 'open' ? await this.#stillOpen(matching, query) : matching;
+      yield set === 'open' ? await this.#stillOpen(matching, query) : matching;
       const last = entries.at(-1);
       if (last === undefined || entries.length < count) return;
       const { time } = last;

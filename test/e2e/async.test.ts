@@ -4,6 +4,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { call, type Caller, callerFor, type CallOptions, type RouterAnswer } from '../stack/client.ts';
 import { type HandWorker, handWorker } from '../stack/hand-worker.ts';
@@ -313,6 +314,19 @@ describe('DELETE /executions/{id}', () => {
     const late = await demo(links.self, { method: 'DELETE' });
     expect([late.status, typeOf(late)]).toEqual([409, 'execution-ended']);
     expect((await demo(links.response)).status).toBe(207);
+  });
+
+  it('the engine shows when an execution was last resumed, and keeps the reason of the first termination', async () => {
+    const { id } = await startLater();
+    const change = (method: string, rest: string) => call(`${engineUrl}/api/workflow/${id}${rest}`, { method });
+    const read = async () => (await change('GET', '')).json<WholeExecution>();
+    await change('PUT', '/pause');
+    expect(await read()).toMatchObject({ status: 'PAUSED', lastRetriedTime: 0 });
+    await change('PUT', '/resume');
+    await change('DELETE', '?reason=first');
+    await change('DELETE', '?reason=second');
+    const lastRetriedTime: unknown = expect.toSatisfy((time: number) => time > 0, 'a time');
+    expect(await read()).toMatchObject({ status: 'TERMINATED', reasonForIncompletion: 'first', lastRetriedTime });
   });
 
   it('while a worker takes the task, here or through another router: 200 only if no worker gets it', async () => {

@@ -4,25 +4,21 @@
 import type { ExecutionStatus } from '../types.ts';
 
 /**
- * Nothing was sent to the back end: no worker had received the task when the execution was paused, and no router hands
- * out a task after that, even if it polls the task before the termination.
+ * Returns the reason with which a paused execution is terminated, after no task of it was found to be polled. It names
+ * the last resumption, because another router, whose own cancellation fails, may resume the execution after that check.
  */
-export const cancelled = 'cancelled by its client';
-
-/**
- * The execution was paused already, so another router may have resumed it in the meantime. If its task was polled, a
- * worker may have it.
- */
-export const cancelledWhilePaused = 'cancelled by its client while it was paused';
-
-type Ending = Pick<ExecutionStatus, 'status' | 'reasonForIncompletion'>;
-
-/** Returns true for an execution that its client has cancelled. */
-export function isCancelled({ status, reasonForIncompletion = '' }: Ending): boolean {
-  return status === 'TERMINATED' && [cancelled, cancelledWhilePaused].includes(reasonForIncompletion);
+export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus, 'lastRetriedTime'>): string {
+  const reason = 'cancelled by its client';
+  return lastRetriedTime === 0 ? reason : `${reason}; last resumed at ${lastRetriedTime}`;
 }
 
-/** Returns true for a cancelled execution whose task no worker has received. */
-export function isCancelledUnsent({ status, reasonForIncompletion }: Ending): boolean {
-  return status === 'TERMINATED' && reasonForIncompletion === cancelled;
+/**
+ * Returns true for a cancelled execution whose task no worker has received, even if a router has polled it: the
+ * execution was not resumed between the check of its tasks and its end, and no router hands out a task of a paused
+ * execution.
+ */
+export function isCancelled(
+  execution: Pick<ExecutionStatus, 'status' | 'reasonForIncompletion' | 'lastRetriedTime'>,
+): boolean {
+  return execution.status === 'TERMINATED' && execution.reasonForIncompletion === cancellationReason(execution);
 }

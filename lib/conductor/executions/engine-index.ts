@@ -87,6 +87,9 @@ export class EngineIndex implements ExecutionIndex {
   }
 
   /** The engine updates the rows itself. */
+  async recordEnds(): Promise<void> {}
+
+  /** The engine updates the rows itself. */
   async recordEnd(): Promise<boolean> {
     return false;
   }

@@ -79,6 +79,14 @@ export class ExecutionApi {
   }
 
   /**
+   * Records, among the router's records, the ends that no router has seen. An engine with an index does this itself.
+   * @param onBatch called after each batch; resolves to false to stop
+   */
+  async recordEnds(onBatch: () => Promise<boolean>): Promise<void> {
+    await (await this.#index()).recordEnds(onBatch);
+  }
+
+  /**
    * Corrects the router's record of an execution that has ended in a state other than the recorded one.
    * @returns whether the record has changed; if so, the execution counts as having ended now
    */

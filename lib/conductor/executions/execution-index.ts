@@ -60,6 +60,11 @@ export interface ExecutionIndex {
   workflows(query: ExecutionQuery): Promise<string[]>;
   /** Returns the executions of a workflow with this correlation id, oldest first. */
   correlated(name: string, correlationId: string, options?: CorrelatedOptions): Promise<WholeExecution[]>;
+  /**
+   * Records the ends of executions that have ended unnoticed: until then, they count as open.
+   * @param onBatch called after each batch; resolves to false to stop
+   */
+  recordEnds(onBatch: () => Promise<boolean>): Promise<void>;
   /** Records the end of an execution whose row has a different state. @returns whether the row has changed */
   recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean>;
   /** Removes executions that the engine no longer has. */

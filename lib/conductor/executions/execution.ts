@@ -63,6 +63,8 @@ export interface WholeExecution {
   readonly status: WorkflowStatus;
   readonly startTime: number;
   readonly endTime: number;
+  /** When it was last resumed, retried or rerun. */
+  readonly lastRetriedTime?: number;
   readonly correlationId?: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly output: Readonly<Record<string, unknown>>;

@@ -1,10 +1,9 @@
 // Cancels executions that no worker has taken. Executions that a worker has taken continue.
 
-import { setTimeout as pause } from 'node:timers/promises';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
-import { cancelled, cancelledWhilePaused, isCancelled } from '#lib/conductor/executions/cancelled.ts';
-import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
+import { cancellationReason, isCancelled } from '#lib/conductor/executions/cancelled.ts';
+import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { isUntouched } from '#lib/conductor/executions/superseded.ts';
 import { Problem } from '#lib/problem/problem.ts';
@@ -12,8 +11,6 @@ import type { WakeUps } from '../dispatch/wake-ups.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 import { type ResumeDependencies, Resumes } from './resumes.ts';
-
-const maxStopMs = 5_000;
 
 /** What {@link Cancellations} works with. */
 export interface CancellationDependencies extends ResumeDependencies {
@@ -52,15 +49,9 @@ export class Cancellations {
     return started;
   }
 
-  /**
-   * Tries once more to resume the executions that may still be paused. Resolves when these attempts have ended, after
-   * 5 seconds at most: an engine that does not respond must not delay the other stop functions until the router is
-   * killed.
-   */
+  /** Resumes the executions that may still be paused, for as long as {@link Resumes.stop} allows. */
   async stop(): Promise<void> {
-    this.#resumes.hurry();
-    const idle = Promise.allSettled(this.#running.values()).then(() => this.#resumes.whenIdle());
-    await Promise.race([idle, pause(maxStopMs, undefined, { ref: false })]);
+    await this.#resumes.stop(Promise.allSettled(this.#running.values()));
   }
 
   /** Cancels an execution that an earlier cancellation may have left paused: it must not be resumed in the meantime. */
@@ -88,36 +79,33 @@ export class Cancellations {
     });
     // An execution that has ended in the meantime cannot be paused.
     if (!isPaused) return expectCancelled(await read(), linksOf);
+    let paused: WholeExecution;
     try {
-      const paused = await read();
+      paused = await read();
       if (hasEnded(paused)) return expectCancelled(paused, linksOf);
       if (!isUntouched(paused)) throw executionUnderWay(linksOf(workflowId));
+      // Another router has resumed it, so a worker may get its task at any time.
+      if (paused.status !== 'PAUSED') throw new EngineError('refused', 'the execution did not stay paused');
     } catch (error) {
       await this.#resumes.resume(workflowId);
       throw error;
     }
-    const wasPaused = before.status === 'PAUSED';
-    await engine.terminate(workflowId, wasPaused ? cancelledWhilePaused : cancelled).catch(async (error: unknown) => {
+    const reason = cancellationReason(paused);
+    await engine.terminate(workflowId, reason).catch(async (error: unknown) => {
       // While the engine may still terminate the execution, no worker may get its task.
       if (mayHaveEffect(error)) this.#resumes.watch(workflowId);
       else await this.#resumes.resume(workflowId);
       throw error;
     });
     wakeUps.executionChanged(workflowId);
-    const ended = expectCancelled(await read(), linksOf);
-    // The router that had paused the execution before may have resumed it since the check of its tasks. Otherwise a task
-    // that was polled in the meantime is withheld.
-    if (wasPaused && ended.tasks.some(isPolled))
+    const ended = await read();
+    if (ended.reasonForIncompletion === reason && !isCancelled(ended))
       throw executionUnderWay(
         linksOf(workflowId),
-        'A worker received the task during the cancellation; it is unknown whether the back end processes the request.',
+        'A worker may have received the task during the cancellation; it is unknown whether the back end processes the request.',
       );
-    return ended;
+    return expectCancelled(ended, linksOf);
   }
-}
-
-function isPolled({ pollCount = 0, startTime = 0 }: ExecutedTask): boolean {
-  return pollCount > 0 || startTime > 0;
 }
 
 function mayHaveEffect(error: unknown): boolean {

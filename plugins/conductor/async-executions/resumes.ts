@@ -16,11 +16,16 @@ export interface ResumeDependencies {
    * because the engine waits up to a minute for its lock. A cancellation through another router takes less time.
    */
   readonly settledMs?: number;
+  /**
+   * Longest duration of a stop, in milliseconds. Default: 5 seconds, because an engine that does not respond must not
+   * delay the other stop functions until the router is killed.
+   */
+  readonly maxStopMs?: number;
 }
 
 /** The background work for one execution. */
 interface Work {
-  /** Aborts when no time is left: the next check of the execution is the last one. */
+  /** Aborts when the next check must not wait: another call claims the execution, or the router stops. */
   readonly hurry: AbortController;
   isClaimed: boolean;
   done: Promise<void>;
@@ -32,14 +37,18 @@ export class Resumes {
   readonly #executions: ResumeDependencies['executions'];
   readonly #everyMs: number;
   readonly #settledMs: number;
+  readonly #maxStopMs: number;
   readonly #works = new Map<string, Work>();
   #isStopping = false;
+  #isStopped = false;
 
-  constructor({ engine, executions, everyMs = 1_000, settledMs = 75_000 }: ResumeDependencies) {
+  constructor({ engine, executions, ...times }: ResumeDependencies) {
+    const { everyMs = 1_000, settledMs = 75_000, maxStopMs = 5_000 } = times;
     this.#engine = engine;
     this.#executions = executions;
     this.#everyMs = everyMs;
     this.#settledMs = settledMs;
+    this.#maxStopMs = maxStopMs;
   }
 
   /** Resumes an execution that this router has paused; in the background when the engine cannot resume it now. */
@@ -65,15 +74,17 @@ export class Resumes {
     return true;
   }
 
-  /** From now on, each execution is checked only once more, without delay. */
-  hurry(): void {
+  /**
+   * Resumes all executions now, even if a cancellation may still be in progress, because nothing resumes them later.
+   * Resolves when that has succeeded, and after `maxStopMs` in any case. The background work then ends.
+   * @param callers resolves when no other work will be added
+   */
+  async stop(callers: Promise<unknown>): Promise<void> {
     this.#isStopping = true;
     for (const { hurry } of this.#works.values()) hurry.abort();
-  }
-
-  /** Resolves when all background work has ended. */
-  async whenIdle(): Promise<void> {
-    await Promise.all([...this.#works.values()].map(({ done }) => done));
+    const idle = callers.then(() => Promise.all([...this.#works.values()].map(({ done }) => done)));
+    await Promise.race([idle, pause(this.#maxStopMs, undefined, { ref: false })]);
+    this.#isStopped = true;
   }
 
   #start(executionId: string, pausedSince: number | undefined): void {
@@ -92,8 +103,11 @@ export class Resumes {
     const { signal } = work.hurry;
     let pausedSince = knownPausedSince;
     let runningSince = performance.now();
+    let isHurried = false;
     do {
-      await pause(this.#everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+      // Only the first check after the abort comes without delay.
+      await pause(this.#everyMs, undefined, { ref: false, ...(isHurried ? {} : { signal }) }).catch(() => undefined);
+      isHurried = signal.aborted;
       if (work.isClaimed) return;
       const status = await this.#executions.readState(executionId).catch(() => undefined);
       if (work.isClaimed || status === null || (status !== undefined && hasEnded({ status }))) return;
@@ -105,7 +119,7 @@ export class Resumes {
       } else if (status === undefined) runningSince = now;
       else if (knownPausedSince !== undefined || now - runningSince >= this.#settledMs) return;
       else pausedSince = undefined;
-    } while (!signal.aborted);
+    } while (!this.#isStopped);
   }
 
   /** Resumes an execution. @returns false when it may still be paused */

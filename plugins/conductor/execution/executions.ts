@@ -257,9 +257,10 @@ async function abandon(
 }
 
 /**
- * Adds the reason, which the engine's status call omits, from the execution. Without it, the response could not say that
- * a write may have been applied, so a slow engine gets the rest of the wait, and `lateReadMs`
- * more, because the execution may have ended just before the deadline.
+ * Adds the reason, and the time of the last resumption, without which a reason can look like that of a cancellation. The
+ * engine's status call omits both. Without the reason, the response could not say that a write may have been applied, so
+ * a slow engine gets the rest of the wait, and `lateReadMs` more, because the execution may have ended just before the
+ * deadline.
  */
 async function withReason(
   ended: ExecutionStatus,
@@ -268,8 +269,9 @@ async function withReason(
 ): Promise<ExecutionStatus> {
   if (ended.reasonForIncompletion !== undefined) return ended;
   try {
-    const { reasonForIncompletion } = await engine.getExecution(ended.workflowId, remainingMs(readUntil));
-    return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion };
+    const read = await engine.getExecution(ended.workflowId, remainingMs(readUntil));
+    const { reasonForIncompletion, lastRetriedTime = 0 } = read;
+    return reasonForIncompletion === undefined ? ended : { ...ended, reasonForIncompletion, lastRetriedTime };
   } catch {
     return ended;
   }

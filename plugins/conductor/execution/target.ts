@@ -1,7 +1,5 @@
 // Splits a request target into path and query for the back end, without decoding or normalising it.
 
-import { encodeRawBytes } from '#lib/http/percent-encoding.ts';
-
 /** Path and query of a request target. */
 export interface Target {
   /** Percent-encoded as sent; starts with `/`, or is empty when all of it was dropped. */
@@ -12,16 +10,15 @@ export interface Target {
 
 /**
  * Splits a target and drops the first `segments` segments of the path.
- * @param target origin-form target as received; bytes above 0x7f are percent-encoded
+ * @param target origin-form target as received
  */
 export function splitTarget(target: string, segments: number): Target {
-  const ascii = encodeRawBytes(target);
-  const queryStart = ascii.indexOf('?');
-  const path = queryStart === -1 ? ascii : ascii.slice(0, queryStart);
+  const queryStart = target.indexOf('?');
+  const path = queryStart === -1 ? target : target.slice(0, queryStart);
   let pathStart = 0;
   for (let dropped = 0; dropped < segments && pathStart !== -1; dropped++) pathStart = path.indexOf('/', pathStart + 1);
   return {
     path: pathStart === -1 ? '' : path.slice(pathStart),
-    query: queryStart === -1 ? undefined : ascii.slice(queryStart + 1),
+    query: queryStart === -1 ? undefined : target.slice(queryStart + 1),
   };
 }

@@ -11,7 +11,7 @@ import type { ShareDependencies } from '../../../jobs/mdm-updates/share-update.t
 /** Starts the server and returns the dependencies for starting a share. Call it in a test. */
 export async function startFakeEngine(respond: RequestListener): Promise<ShareDependencies> {
   const server = await listenOnLoopback(createServer(respond));
-  const engine = new Engine({ url: server.url, timeoutMs: 5_000, connections: 1 });
+  const engine = new Engine({ url: server.url, timeoutMs: 60_000, connections: 1 });
   onTestFinished(async () => {
     await engine.close();
     await server.close();

@@ -114,7 +114,7 @@ describe('without records', () => {
     const definitions = new MdmDefinitions(definitionsFor());
     const handler = new MessageHandler({
       ...routerWith(undefined, call),
-      ...{ mdmDefinitions: () => definitions, retryMs: 1, stopping: AbortSignal.timeout(10_000) },
+      ...{ mdmDefinitions: () => definitions, retryMs: 1, stopping: new AbortController().signal },
       log: createLog('test', 'silent'),
     });
     const { misCode, sisPersonId, cccid, requestId: updateId } = input;

@@ -18,7 +18,7 @@ it('forgets orphans and deletes their rows in batches', async () => {
   const forgotten: number[] = [];
   const deleted: number[] = [];
   const api = {
-    count: async () => 0,
+    recordEnds: async () => undefined,
     search: async (_query: unknown, { offset, size }: { offset: number; size: number }) => {
       return { executions: rows.slice(offset, offset + size), total: rows.length, bytes: 0 };
     },
@@ -38,7 +38,7 @@ it('deletes the rows of many orphans in portions, so that an error loses only a 
   const rows = Array.from({ length: 25 }, (_, at) => row(at));
   const searched: number[] = [];
   const api = {
-    count: async () => 0,
+    recordEnds: async () => undefined,
     search: async (_query: unknown, { offset, size }: { offset: number; size: number }) => {
       searched.push(offset);
       return { executions: rows.slice(offset, offset + size), total: rows.length, bytes: 0 };
@@ -58,4 +58,38 @@ it('deletes the rows of many orphans in portions, so that an error loses only a 
   expect(await prune({ ...options, maxOrphans: 10 })).toMatchObject({ orphans: 25, kept: 0, isComplete: true });
   expect(rows).toEqual([]);
   expect(Math.max(...searched)).toBe(0);
+});
+
+it('prunes, and reports the error, when the ends that no router has seen cannot be recorded', async () => {
+  const error = new Error('the engine does not respond');
+  const deleted: string[] = [];
+  const api = {
+    recordEnds: () => Promise.reject(error),
+    search: async () => ({ executions: deleted.length === 0 ? [row(1)] : [], total: 1, bytes: 0 }),
+    readState: async () => 'COMPLETED',
+    remove: async (ids: readonly string[]) => ({ removed: (deleted.push(...ids), ids), refused: {} }),
+  } as unknown as PruneOptions['api'];
+  const report = await prune({ api, database: null, rules: [rule], now: 10, batchSize: 10, eventsOlderThanMs: 1 });
+  expect(report).toMatchObject({ executions: 1, isComplete: true, failure: error });
+  expect(deleted).toEqual(['e-1']);
+});
+
+it('pauses between batches of recorded ends, and stops when it is aborted', async () => {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const pauses: number[] = [];
+  const api = {
+    async recordEnds(onBatch: () => Promise<boolean>) {
+      const begun = performance.now();
+      while (performance.now() - begun < 20);
+      const took = performance.now();
+      expect(await onBatch()).toBe(true);
+      pauses.push(performance.now() - took);
+      stopping.abort();
+      expect(await onBatch()).toBe(false);
+    },
+  } as unknown as PruneOptions['api'];
+  const options = { api, database: null, rules: [rule], now: 10, batchSize: 10, eventsOlderThanMs: 1, signal };
+  expect(await prune(options)).toMatchObject({ executions: 0, isComplete: false });
+  expect(pauses[0]).toBeGreaterThanOrEqual(18);
 });

@@ -191,6 +191,21 @@ describe('the prune loop', () => {
     expect(rounds).toBe(atStop);
   });
 
+  it('is not ready, and repeats the round, after one that could not do everything', async () => {
+    let rounds = 0;
+    const second = Promise.withResolvers<typeof report>();
+    const round = async () => {
+      rounds++;
+      return rounds === 1 ? { ...report, failure: new Error('Redis does not respond') } : second.promise;
+    };
+    const loop = startPruneLoop({ round, intervalMs: 5, log });
+    await pollUntil('a second round', () => rounds === 2);
+    expect(loop.failure()).toBe('Redis does not respond');
+    second.resolve(report);
+    await pollUntil('the failure to be over', () => loop.failure() === undefined);
+    await loop.stop();
+  });
+
   it('aborts the current round when stopped and waits for its end', async () => {
     const begun = Promise.withResolvers<void>();
     let ended = false;

@@ -1,7 +1,7 @@
 // Tests of the reconciler's decisions for each state of an execution, with the product's own definitions.
 
 import { describe, expect, it, test } from 'vitest';
-import { cancelled, cancelledWhilePaused } from '#lib/conductor/executions/cancelled.ts';
+import { cancellationReason } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutedTask, ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { superseded } from '#lib/conductor/executions/superseded.ts';
 import { createInbound } from '#lib/envelope/inbound.ts';
@@ -146,9 +146,18 @@ describe('a PATCH that runs', () => {
     }
   });
 
-  it('without a task for a long time → terminated; started a moment ago → waits', () => {
-    expect(running([])).toEqual({ kind: 'replace', case: 'never_scheduled', requests: [] });
-    expect(running([], { startTime: justNow })).toEqual({ kind: 'waiting' });
+  it('seen without a task for the grace period → terminated, whatever the clocks say', () => {
+    const replaced = { kind: 'replace', case: 'never_scheduled', requests: [] };
+    for (const startTime of [longAgo, justNow, now + 600_000]) {
+      expect(running([], { startTime }, 60_000)).toEqual(replaced);
+      expect(running([], { startTime }, 59_000)).toEqual({ kind: 'waiting' });
+    }
+  });
+
+  it('without a task since a time that no difference of the clocks explains → terminated when first seen', () => {
+    const replaced = { kind: 'replace', case: 'never_scheduled', requests: [] };
+    expect(running([], { startTime: now - 15 * 60_000 })).toEqual(replaced);
+    expect(running([], { startTime: now - 14 * 60_000 })).toEqual({ kind: 'waiting' });
   });
 });
 
@@ -215,12 +224,16 @@ describe('a PATCH with an unknown outcome', () => {
   });
 
   it('cancelled by its client → settled even if a router has polled the task: the router withholds it', () => {
-    const ended = { ...lost({ status: 'CANCELED' }), status: 'TERMINATED', reasonForIncompletion: cancelled } as const;
-    expect(decidePatch(ended, alone, context)).toEqual({ kind: 'settled' });
+    for (const lastRetriedTime of [0, longAgo]) {
+      const reasonForIncompletion = cancellationReason({ lastRetriedTime });
+      const ending = { status: 'TERMINATED', reasonForIncompletion, lastRetriedTime } as const;
+      expect(decidePatch({ ...lost({ status: 'CANCELED' }), ...ending }, alone, context)).toEqual({ kind: 'settled' });
+    }
   });
 
-  it('cancelled while it was paused, and polled → probed: a worker may have received the task', () => {
-    const ending = { status: 'TERMINATED', reasonForIncompletion: cancelledWhilePaused } as const;
+  it('cancelled after another router had resumed it, and polled → probed: a worker may have received the task', () => {
+    const reasonForIncompletion = cancellationReason({});
+    const ending = { status: 'TERMINATED', reasonForIncompletion, lastRetriedTime: longAgo } as const;
     expect(decidePatch({ ...lost({ status: 'CANCELED' }), ...ending }, alone, context).kind).toBe('ask');
     const unpolled = lost({ status: 'CANCELED', pollCount: 0, startTime: 0 });
     expect(decidePatch({ ...unpolled, ...ending }, alone, context)).toEqual({ kind: 'settled' });
@@ -458,8 +471,10 @@ describe('an mdmWF', () => {
     const empty = notification({ status: 'RUNNING', tasks: [] });
     const request = { name: 'mdmWF', version: 1, correlationId: 'e-1', taskToDomain: {}, input: empty.input };
     const replaced = { kind: 'replace', case: 'never_scheduled', requests: [request] };
-    expect(decideNotification(empty, unshared, context)).toEqual(replaced);
-    expect(decideShare(empty, context)).toEqual(replaced);
+    expect(decideNotification(empty, unshared, after(60_000))).toEqual(replaced);
+    expect(decideShare(empty, after(60_000))).toEqual(replaced);
+    expect(decideNotification(empty, unshared, context)).toEqual({ kind: 'waiting' });
+    expect(decideShare(empty, context)).toEqual({ kind: 'waiting' });
     expect(decideShare(notification(), context)).toEqual({ kind: 'settled' });
   });
 });

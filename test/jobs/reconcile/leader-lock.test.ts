@@ -49,8 +49,12 @@ describe('with Redis', requires('redis'), () => {
   });
 
   it('another router acquires the lock when it expires', async () => {
-    const [one, other] = [open(redis.url, 300), open(redis.url, 10_000)];
+    const [one, other] = [open(redis.url, 600_000), open(redis.url, 600_000)];
     expect([await one.hold(), await other.hold()]).toEqual([true, false]);
+    const [key] = (await redis.command('KEYS', '*:reconciler')) as [string];
+    expect(await redis.command('PTTL', key)).toBeGreaterThan(300_000);
+    // The lock ends as if its time had passed.
+    await redis.command('PEXPIRE', key, '1');
     await pollUntil('the lock to expire', () => other.hold());
     expect(await one.hold()).toBe(false);
   });
@@ -58,7 +62,7 @@ describe('with Redis', requires('redis'), () => {
   it('the lock works again after a reconnect', async () => {
     const proxy: BreakableProxy = await startBreakableProxy(redis.url);
     const lock = open(proxy.url, 300);
-    const other = open(redis.url, 10_000);
+    const other = open(redis.url, 600_000);
     expect(await lock.hold()).toBe(true);
     await proxy.cut();
     expect(await lock.hold()).toBe(true);

@@ -52,7 +52,7 @@ describe('the SQL of an exception', () => {
     const server = await startRawBackEnd((socket) =>
       socket.write(`HTTP/1.1 500 X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`),
     );
-    const engine = new Engine({ url: server.url, timeoutMs: 2_000, connections: 1 });
+    const engine = new Engine({ url: server.url, timeoutMs: 60_000, connections: 1 });
     const logged = await loggedOf(() => engine.startWorkflow({ name: 'mdmWF', version: 1, input: {} }));
     expect(logged).toContain('500');
     expect(logged).not.toMatch(/B00417733|SECRET1/);

@@ -259,6 +259,16 @@ describe('records of executions', requires('redis'), () => {
     expect(report).toMatchObject({ executions: 1, kept: 0, orphans: 0 });
   });
 
+  it('records ends that no router has seen in batches, until it is told to stop', async () => {
+    for (let count = 0; count < 510; count++)
+      engine.end(await start(request('GET', 'x'), { isLookedUp: false }), 'COMPLETED');
+    const recorded = async () => (await idsOf({ statuses: ['COMPLETED'] }, { order: 'first-ended', size: 600 })).length;
+    await api.recordEnds(async () => false);
+    expect(await recorded()).toBe(500);
+    await api.recordEnds(async () => true);
+    expect(await recorded()).toBe(510);
+  });
+
   it('keeps the time of an end that is recorded again', async () => {
     const id = await start(request('PATCH', 'a'));
     const ends = async () => {
@@ -396,6 +406,7 @@ describe('without Redis', () => {
     ['search', (api) => api.search({}, page), { executions: [], total: 0, bytes: expect.any(Number) }],
     ['count', (api) => api.count({}), 0],
     ['correlated', (api) => api.correlated('w', 'c'), []],
+    ['recordEnds', (api) => api.recordEnds(async () => true), undefined],
   ];
   const withIndex: SendRequest = async (call) =>
     call.path.includes('query=indexed')

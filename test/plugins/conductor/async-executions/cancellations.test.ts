@@ -4,18 +4,20 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
-import { cancelled, cancelledWhilePaused } from '#lib/conductor/executions/cancelled.ts';
+import { cancellationReason } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 import { Cancellations } from '../../../../plugins/conductor/async-executions/cancellations.ts';
 
+const cancelled = cancellationReason({});
 const linksOf = (id: string) => ({ self: `/executions/${id}`, response: `/executions/${id}/response` });
 
-function execution(status: WorkflowStatus, { reason = '', polls = 0 } = {}): WholeExecution {
+function execution(status: WorkflowStatus, { reason = '', polls = 0, resumedAt = 0 } = {}): WholeExecution {
   const task = { taskId: 't', taskType: 't', referenceTaskName: 't', status: 'SCHEDULED', pollCount: polls };
   const fields = { workflowId: 'e-1', workflowName: 'w', workflowVersion: 1, input: {}, output: {} };
   const tasks: ExecutedTask[] = [task];
-  return { ...fields, status, reasonForIncompletion: reason, startTime: 1, endTime: 0, tasks };
+  const times = { startTime: 1, endTime: 0, lastRetriedTime: resumedAt };
+  return { ...fields, ...times, status, reasonForIncompletion: reason, tasks };
 }
 
 let stop = async () => {};
@@ -37,11 +39,13 @@ interface EngineFaults {
   pausing?: Promise<void>;
   looking?: Promise<void>;
   settledMs?: number;
+  maxStopMs?: number;
 }
 
 /** Creates an engine whose reads of the execution return `looks` one after the other; the last one is repeated. */
 function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
-  const { terminates, failures = 0, failure = new Error('away'), settledMs = 60_000 } = faults;
+  const { terminates, failures = 0, failure = new Error('away') } = faults;
+  const { settledMs = 60_000, maxStopMs = 5_000 } = faults;
   const calls: string[] = [];
   let reads = 0;
   const engine = {
@@ -72,13 +76,14 @@ function setUp(looks: (WholeExecution | null)[], faults: EngineFaults = {}) {
     },
   };
   const wakeUps = { executionChanged: (id: string) => void calls.push(`changed ${id}`) };
-  const cancellations = new Cancellations({ engine, executions, wakeUps, everyMs: 2, settledMs });
+  const cancellations = new Cancellations({ engine, executions, wakeUps, everyMs: 2, settledMs, maxStopMs });
   stop = () => cancellations.stop();
   const cancel = (given = execution('RUNNING')) => cancellations.cancel(given, linksOf);
   return { calls, reads: () => reads, cancel };
 }
 
 const running = execution('RUNNING');
+const paused = execution('PAUSED');
 const gone = execution('TERMINATED', { reason: cancelled });
 const refusal = (status: number) => new EngineError('refused', `responded with ${status}`, { status });
 const resumes = (calls: readonly string[]) => calls.filter((call) => call === 'resume').length;
@@ -86,7 +91,7 @@ const problem = (code: string) => expect.objectContaining({ code, extensions: { 
 
 describe('cancellation', () => {
   it('pauses, reads, terminates, and wakes waiting clients', async () => {
-    const { calls, cancel } = setUp([running, running, gone]);
+    const { calls, cancel } = setUp([running, paused, gone]);
     expect(await cancel()).toBe(gone);
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'changed e-1']);
   });
@@ -129,14 +134,14 @@ describe('cancellation', () => {
   });
 
   it('resumes an execution that the engine does not terminate, and throws the error', async () => {
-    const { calls, cancel } = setUp([running], { terminates: refusal(404) });
+    const { calls, cancel } = setUp([running, paused], { terminates: refusal(404) });
     await expect(cancel()).rejects.toThrow('404');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'resume']);
   });
 
   it('resumes the execution once the engine responds again', async () => {
     const faults: EngineFaults = { terminates: refusal(404), failures: 2 };
-    const { calls, reads, cancel } = setUp([running], faults);
+    const { calls, reads, cancel } = setUp([running, paused], faults);
     await expect(cancel()).rejects.toThrow('404');
     await pollUntil('reads from an engine that is unavailable', () => reads() > 3);
     faults.state = 'PAUSED';
@@ -145,14 +150,14 @@ describe('cancellation', () => {
 
   it('retries the resume when the engine fails and the execution is still paused', async () => {
     const faults = { terminates: refusal(404), failures: 2, failure: refusal(500), state: 'PAUSED' } as const;
-    const { calls, cancel } = setUp([running], faults);
+    const { calls, cancel } = setUp([running, paused], faults);
     await expect(cancel()).rejects.toThrow('404');
     await pollUntil('the execution to be resumed', () => resumes(calls) === 3);
   });
 
   it('does not retry the resume of an execution that is not paused, which the engine refuses with a 500', async () => {
     const faults = { terminates: refusal(404), failures: 9, failure: refusal(500), state: 'RUNNING' } as const;
-    const { calls, cancel } = setUp([running], faults);
+    const { calls, cancel } = setUp([running, paused], faults);
     await expect(cancel()).rejects.toThrow('404');
     // When the router stops, a scheduled retry is made at once.
     await stop();
@@ -169,7 +174,7 @@ describe('cancellation', () => {
   });
 
   it('resumes an execution that the engine may still terminate, but only after the time for that has passed', async () => {
-    const { calls, cancel } = setUp([running], { terminates: refusal(500), state: 'PAUSED', settledMs: 100 });
+    const { calls, cancel } = setUp([running, paused], { terminates: refusal(500), state: 'PAUSED', settledMs: 100 });
     await expect(cancel()).rejects.toThrow('500');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`]);
     await pollUntil('the execution to be resumed', () => resumes(calls) === 1);
@@ -196,7 +201,7 @@ describe('cancellation', () => {
 
   it('does not resume an execution that a second request cancels, whatever the result of the first pause', async () => {
     const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED' };
-    const { calls, cancel } = setUp([running, running, running, gone], faults);
+    const { calls, cancel } = setUp([running, running, paused, gone], faults);
     await expect(cancel()).rejects.toThrow('500');
     faults.pauses = true;
     expect(await cancel()).toBe(gone);
@@ -207,7 +212,7 @@ describe('cancellation', () => {
   it('does not resume an execution that a second request cancels while its state is read', async () => {
     const looking = Promise.withResolvers<void>();
     const faults: EngineFaults = { pauses: refusal(500), state: 'PAUSED', looking: looking.promise };
-    const { calls, reads, cancel } = setUp([running, running, running, gone], faults);
+    const { calls, reads, cancel } = setUp([running, running, paused, gone], faults);
     await expect(cancel()).rejects.toThrow('500');
     await pollUntil('a read of the state', () => reads() > 0);
     faults.pauses = true;
@@ -227,6 +232,24 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
+  it('tries until the stop ends to resume an execution while the engine fails', async () => {
+    const faults: EngineFaults = { pauses: refusal(500), failures: 2, failure: refusal(500), state: 'PAUSED' };
+    const { calls, cancel } = setUp([running], faults);
+    await expect(cancel()).rejects.toThrow('500');
+    await stop();
+    expect(calls).toEqual(['pause', 'resume', 'resume', 'resume']);
+  });
+
+  it('stops although an execution cannot be resumed, and then tries no more', async () => {
+    const { calls, reads, cancel } = setUp([running], { pauses: refusal(500), maxStopMs: 20 });
+    await expect(cancel()).rejects.toThrow('500');
+    await stop();
+    const atStop = reads();
+    expect(atStop).toBeGreaterThan(0);
+    await pollUntil('the last read to end', () => reads() <= atStop + 1);
+    expect(resumes(calls)).toBe(0);
+  });
+
   it('resumes an execution once when its pause has failed for two requests', async () => {
     const { calls, cancel } = setUp([running], { pauses: refusal(500), state: 'PAUSED' });
     await expect(cancel()).rejects.toThrow('500');
@@ -236,7 +259,7 @@ describe('cancellation', () => {
   });
 
   it('cancels once for concurrent requests', async () => {
-    const { calls, cancel } = setUp([running, running, gone]);
+    const { calls, cancel } = setUp([running, paused, gone]);
     expect(await Promise.all([cancel(), cancel()])).toEqual([gone, gone]);
     expect(calls.filter((call) => call === 'pause')).toHaveLength(1);
   });
@@ -251,22 +274,40 @@ describe('cancellation', () => {
     expect([calls, reads()]).toEqual([['pause'], 0]);
   });
 
-  it('does not call an execution cancelled that another router, which had paused it, resumed meanwhile', async () => {
-    const paused = execution('PAUSED');
-    const polled = execution('TERMINATED', { reason: cancelledWhilePaused, polls: 1 });
-    const { calls, cancel } = setUp([paused, paused, polled]);
-    await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
-    expect(calls).toEqual(['pause', `terminate: ${cancelledWhilePaused}`, 'changed e-1']);
+  it.each(['RUNNING', 'PAUSED'] as const)(
+    'does not call an execution cancelled that was %s, and that another router resumed for a worker meanwhile',
+    async (status) => {
+      const polled = execution('TERMINATED', { reason: cancelled, polls: 1, resumedAt: 5 });
+      const { calls, cancel } = setUp([execution(status), paused, polled]);
+      await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
+      expect(calls).toEqual(['pause', `terminate: ${cancelled}`, 'changed e-1']);
+      await expect(cancel(polled), 'a second time').rejects.toEqual(problem('execution-ended'));
+    },
+  );
+
+  it('returns an execution that was resumed before it was paused again, although its task was polled', async () => {
+    const reason = cancellationReason({ lastRetriedTime: 5 });
+    const polled = execution('TERMINATED', { reason, polls: 1, resumedAt: 5 });
+    const { calls, cancel } = setUp([running, execution('PAUSED', { resumedAt: 5 }), polled]);
+    expect(await cancel()).toBe(polled);
+    expect(calls).toContain(`terminate: ${reason}`);
+    expect(await cancel(polled), 'a second time').toBe(polled);
   });
 
   it('returns an execution whose task a router polled and withheld during the cancellation', async () => {
     const withheld = { ...gone, tasks: execution('TERMINATED', { polls: 1 }).tasks };
-    const { cancel } = setUp([running, execution('PAUSED'), withheld]);
+    const { cancel } = setUp([running, paused, withheld]);
     expect(await cancel()).toBe(withheld);
   });
 
+  it('does not terminate an execution that another router has resumed since the pause: a worker may get its task', async () => {
+    const { calls, cancel } = setUp([running, execution('RUNNING', { resumedAt: 5 })]);
+    await expect(cancel()).rejects.toThrow('the execution did not stay paused');
+    expect(calls).toEqual(['pause', 'resume']);
+  });
+
   it('fails when the execution still runs after the termination', async () => {
-    const { cancel } = setUp([running, running, null]);
+    const { cancel } = setUp([running, paused, null]);
     await expect(cancel()).rejects.toThrow('the engine did not cancel the execution');
   });
 });

@@ -1,7 +1,7 @@
 // Tests of the status document of an execution: the state that its client sees for each status of the engine.
 
 import { expect, it } from 'vitest';
-import { cancelled, cancelledWhilePaused } from '#lib/conductor/executions/cancelled.ts';
+import { cancellationReason } from '#lib/conductor/executions/cancelled.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { terminationReason } from '#lib/conductor/executions/reconciler-terminations.ts';
 import { documentOf } from '../../../../plugins/conductor/async-executions/execution-document.ts';
@@ -17,8 +17,8 @@ it.each([
   ['FAILED', '', 'failed', ended],
   ['TIMED_OUT', '', 'timed-out', ended],
   ['TERMINATED', 'by hand', 'failed', ended],
-  ['TERMINATED', cancelled, 'cancelled', ended],
-  ['TERMINATED', cancelledWhilePaused, 'cancelled', ended],
+  ['TERMINATED', cancellationReason({}), 'cancelled', ended],
+  ['TERMINATED', cancellationReason({ lastRetriedTime: 5 }), 'failed', ended],
   ['TERMINATED', terminationReason('event_stuck'), 'completed', ended],
   ['TERMINATED', terminationReason('outcome_unknown'), 'timed-out', ended],
   ['TERMINATED', terminationReason('never_scheduled'), 'failed', ended],

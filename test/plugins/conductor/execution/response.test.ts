@@ -2,7 +2,7 @@
 // outputs that cause a problem document.
 
 import { describe, expect, it } from 'vitest';
-import { cancelled, cancelledWhilePaused } from '#lib/conductor/executions/cancelled.ts';
+import { cancellationReason } from '#lib/conductor/executions/cancelled.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import { responseHeaderFilter } from '#lib/envelope/headers.ts';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -107,8 +107,8 @@ describe('failureOf', () => {
     ['TIMED_OUT', undefined, 'execution-timed-out', 'No worker finished the task in time.'],
     ['TERMINATED', terminationReason('outcome_unknown'), 'execution-timed-out', 'No worker finished the task in time.'],
     ['TERMINATED', terminationReason('never_scheduled'), 'execution-failed', 'The execution was terminated.'],
-    ['TERMINATED', cancelled, 'execution-cancelled', undefined],
-    ['TERMINATED', cancelledWhilePaused, 'execution-cancelled', undefined],
+    ['TERMINATED', cancellationReason({}), 'execution-cancelled', undefined],
+    ['TERMINATED', cancellationReason({ lastRetriedTime: 5 }), 'execution-failed', 'The execution was terminated.'],
     ['TERMINATED', superseded, 'idempotency-key-in-use', undefined],
     ['TERMINATED', clientGoneReason, 'execution-failed', 'The execution was terminated.'],
   ] as const)('%s, %s → %s', (status, reason, code, detail) => {
