@@ -4,6 +4,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, ErrorReply } from 'redis';
+import { Attachment } from '#lib/gc/attachment.ts';
 import { lookup } from '#lib/http/lookup.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { RedisUnavailable } from './redis-unavailable.ts';
@@ -71,6 +72,7 @@ export class Redis {
   /** The client of the connection attempt in progress. */
   #candidate: RedisClient | undefined;
   readonly #listeners = new Map<string, (message: string) => void>();
+  readonly #subscribed = new Attachment<RedisClient, Set<string>>('channels whose subscription Redis has accepted');
   #postponed: EventualCommand[] = [];
   /** Number of calls of `runEventually`. */
   #eventuals = 0;
@@ -188,11 +190,24 @@ export class Redis {
   subscribe(channel: string, listener: (message: string) => void): () => void {
     const attempt = (command: RedisCommand<void>) => void this.run(command).catch(() => undefined);
     this.#listeners.set(channel, listener);
-    attempt((client) => client.subscribe(channel, listener));
+    attempt((client) => this.#subscribeOn(client, channel, listener));
     return () => {
       this.#listeners.delete(channel);
-      attempt((client) => client.unsubscribe(channel, listener));
+      attempt((client) => {
+        this.#subscribed.get(client)?.delete(channel);
+        return client.unsubscribe(channel, listener);
+      });
     };
+  }
+
+  /** True while messages of the channel arrive: Redis responds, and has accepted the subscription. */
+  isSubscribed(channel: string): boolean {
+    return this.#client !== undefined && this.#subscribed.get(this.#client)?.has(channel) === true;
+  }
+
+  async #subscribeOn(client: RedisClient, channel: string, listener: (message: string) => void): Promise<void> {
+    await client.subscribe(channel, listener);
+    this.#subscribed.set(client, (this.#subscribed.get(client) ?? new Set()).add(channel));
   }
 
   #refused(cause: ErrorReply): RedisUnavailable {
@@ -257,7 +272,7 @@ export class Redis {
   async #subscribeAgain(client: RedisClient): Promise<void> {
     for (const [channel, listener] of this.#listeners) {
       try {
-        await client.subscribe(channel, listener);
+        await this.#subscribeOn(client, channel, listener);
       } catch (error) {
         if (!isRefused(error)) throw error;
         this.#refused(error);

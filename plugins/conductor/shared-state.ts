@@ -19,6 +19,7 @@ import { WakeUps, type Peers } from './dispatch/wake-ups.ts';
 import { createEngineCallMetrics } from './telemetry/engine-calls.ts';
 import { createGauges, createTelemetry } from './telemetry/create-telemetry.ts';
 import { DirectDispatch, type DispatchPeers } from './dispatch/direct-dispatch.ts';
+import { PostponedReads } from './dispatch/postponed-reads.ts';
 import { RedisPeers, type RedisPeersOptions } from './dispatch/redis-peers.ts';
 import { requeueTask } from './dispatch/requeue-task.ts';
 import { ResultBudget } from './dispatch/result-budget.ts';
@@ -168,7 +169,9 @@ function createDispatch(
   });
   const wakeUps = new WakeUps(waiters, queues, peers);
   const directDispatch = new DirectDispatch({ queues, peers, handedOut });
-  const updates = new TaskUpdates(engine, { wakeUps, metadata, completions, directDispatch, log });
+  const postponedReads = new PostponedReads({ engine, directDispatch, log });
+  services.onStop('postponed reads', () => postponedReads.stop());
+  const updates = new TaskUpdates(engine, { wakeUps, metadata, completions, postponedReads, log });
   return { wakeUps, updates, directDispatch };
 }
 

@@ -111,6 +111,19 @@ describe('stop', () => {
     expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
   });
 
+  test('before it ends, reports a failure in place of a result that is rejected for good', async () => {
+    // No poll is open that the drain would wait for.
+    const { program: running } = await start({ 'workers.concurrency': 1 });
+    const taskId = addMovie();
+    await calledBackEnd();
+    const isCompleted = ({ results }: SeenCall) => results.some(({ status }) => status === 'COMPLETED');
+    router.interfere = (call) => (isCompleted(call) ? { status: 413 } : undefined);
+    const stopped = running.stop();
+    release();
+    await stopped;
+    expect(router.results).toMatchObject([{ taskId, status: 'FAILED_WITH_TERMINAL_ERROR' }]);
+  });
+
   test('abandons tasks after workers.drainMs and logs their number', async () => {
     const { program: running, lines } = await start({ 'workers.drainMs': 300 });
     addMovie();

@@ -1,5 +1,6 @@
 // Tests of finding the workers of a gateway.
 
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -48,10 +49,23 @@ it('a worker of the gateway replaces that of the product for the same task type'
 
 it.each([
   ['that does not load', 'import "./missing.ts";', /^workers\/index\.ts cannot be loaded: /],
+  ['that throws no Error', 'throw null;', /^workers\/index\.ts cannot be loaded: null$/],
   ['that exports no workers', 'export const worker = {};', /^workers\/index\.ts must export workers: /],
   ['that exports something else', 'export const workers = { count: () => 1 };', /must export workers/],
 ])('an index %s → an error that says what to do', async (_title, text, message) => {
   write('workers/index.ts', text);
   const error: unknown = await findWorkers(dir).catch((thrown: unknown) => thrown);
   expect((error as { problems: string[] }).problems).toEqual([expect.stringMatching(message)]);
+});
+
+it('a syntax error in a file that the index imports → file, line and message', () => {
+  write('workers/index.ts', 'import "./count.ts"; export const workers = {};');
+  write('workers/count.ts', '\nconst count: number = ;\n');
+  const program = `import { findWorkers } from './workers/gateway-workers.ts';
+    await findWorkers(${JSON.stringify(dir)}).catch(({ problems }) => console.log(problems.join()));`;
+  // In a process of its own: Vitest would compile the files itself.
+  const node = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
+  expect(execFileSync(process.execPath, node, { cwd: productDir, encoding: 'utf8' })).toBe(
+    'workers/index.ts cannot be loaded: workers/count.ts:2: Expression expected\n',
+  );
 });

@@ -19,7 +19,7 @@ let caller: ReturnType<typeof createBackEndCaller>;
 beforeEach(async () => {
   react = ok;
   backEnd = await startRawBackEnd((socket, request) => react(socket, request));
-  caller = createBackEndCaller({ timeoutMs: 2_000, maxResponseBytes: 100_000 });
+  caller = createBackEndCaller({ timeoutMs: 60_000, maxResponseBytes: 100_000 });
 });
 afterEach(async () => {
   caller.close();

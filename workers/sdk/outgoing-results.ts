@@ -107,16 +107,22 @@ export class OutgoingResults {
 
   /** Reports a failure in place of a result that the engine rejects, so that a waiting client gets a response. */
   #reject(outgoing: OutgoingResult, reason: string): void {
-    this.#giveUp(outgoing, reason);
     const { result } = outgoing;
-    if (result.status === 'COMPLETED') this.#queue({ ...outgoing, ...replacementOf(result), failures: 0 });
+    if (result.status !== 'COMPLETED') return this.#giveUp(outgoing, reason);
+    this.#logRejection(outgoing, reason);
+    // The task stays in flight, so that a drain waits for the failure.
+    this.#queue({ ...outgoing, ...replacementOf(result), failures: 0 });
   }
 
-  #giveUp({ result, task }: OutgoingResult, reason: string): void {
-    const { inFlightTasks, log } = this.#options;
-    const { workflowInstanceId: executionId, status: outcome, taskId } = result;
-    inFlightTasks.remove(taskId, task);
-    log.error({ taskType: task?.taskType, executionId, outcome, reason }, 'the engine did not accept a result');
+  #giveUp(outgoing: OutgoingResult, reason: string): void {
+    this.#options.inFlightTasks.remove(outgoing.result.taskId, outgoing.task);
+    this.#logRejection(outgoing, reason);
+  }
+
+  #logRejection({ result, task }: OutgoingResult, reason: string): void {
+    const { workflowInstanceId: executionId, status: outcome } = result;
+    const fields = { taskType: task?.taskType, executionId, outcome, reason };
+    this.#options.log.error(fields, 'the engine did not accept a result');
   }
 
   #giveUpAll(): void {

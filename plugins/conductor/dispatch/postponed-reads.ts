@@ -13,44 +13,86 @@ import { findTask, isPending } from './dispatched-task.ts';
 
 /** Longest delay of a timer in milliseconds; Node runs a longer one at once. */
 const maxTimerMs = 2 ** 31 - 1;
-/** Pause in milliseconds before a task is read again when the engine has not responded. */
-const rereadMs = 1_000;
+/** Pauses in milliseconds before a task is read again when the engine has not returned it. */
+const firstPauseMs = 1_000;
+const longestPauseMs = 5_000;
+/** Maximum number of postponed reads; the oldest is forgotten first. */
+const maxPostponed = 10_000;
 
-/** What {@link dispatchAfter} depends on. */
+/** What {@link PostponedReads} depends on. */
 export interface PostponedReadsDependencies {
   engine: Pick<Engine, 'request'>;
   directDispatch: Pick<DirectDispatch, 'dispatch'>;
   log: Logger;
 }
 
-/**
- * Dispatches a postponed read later, whichever router dispatched it first, unless it has ended by then. Until then, only
- * its id stays in memory, because the input holds the request of a client that may leave.
- * @param taskId id of a directly dispatched task
- */
-export function dispatchAfter(seconds: number, taskId: string, dependencies: PostponedReadsDependencies): void {
-  const dispatch = () => void dispatchAgain(taskId, dependencies);
-  setTimeout(dispatch, Math.min(seconds * 1_000, maxTimerMs)).unref();
-}
+/** Dispatches postponed reads later, whichever router dispatched them first, unless they have ended by then. */
+export class PostponedReads {
+  readonly #dependencies: PostponedReadsDependencies;
+  /**
+   * Timers by task id. Only the id stays in memory, because the input holds the request of a client that may leave. An
+   * entry remains until its task has been read.
+   */
+  readonly #timers = new Map<string, NodeJS.Timeout>();
 
-/** Logs the first error and never rejects. During an outage of the engine, it tries again until the engine responds. */
-async function dispatchAgain(taskId: string, dependencies: PostponedReadsDependencies, isFirst = true): Promise<void> {
-  const { engine, directDispatch, log } = dependencies;
-  try {
-    const pending = await findTask(engine, taskId);
-    // Workers poll a task of any other domain, even if a result gives it the id of a dispatched one.
-    if (pending === undefined || !isPending(pending) || !isDirectDomain(pending.domain)) return;
-    const { domain: direct, ...rest } = pending;
-    const domain = poolDomain(direct);
-    const task = { ...(rest as Task), taskId, status: 'IN_PROGRESS', ...(domain && { domain }) };
-    directDispatch.dispatch({ taskType: task.taskDefName, domain }, task);
-  } catch (error) {
-    if (isFirst) log.warn({ taskId, ...errorFields(error) }, 'could not read a postponed task');
-    if (!isOutage(error)) return;
-    setTimeout(() => void dispatchAgain(taskId, dependencies, false), rereadMs).unref();
+  constructor(dependencies: PostponedReadsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Dispatches a read after a delay. A worker may repeat the result that postpones it: the last one counts.
+   * @param taskId id of a directly dispatched task
+   */
+  dispatchAfter(seconds: number, taskId: string): void {
+    this.#forget(taskId);
+    this.#setTimer(taskId, seconds * 1_000, firstPauseMs);
+    const [oldest] = this.#timers.keys();
+    if (this.#timers.size > maxPostponed && oldest !== undefined) this.#forget(oldest);
+  }
+
+  /** Forgets all reads, because the engine cannot be called any more. */
+  stop(): void {
+    for (const taskId of this.#timers.keys()) this.#forget(taskId);
+  }
+
+  #setTimer(taskId: string, delayMs: number, pauseMs: number): void {
+    const dispatch = () => void this.#dispatch(taskId, pauseMs);
+    this.#timers.set(taskId, setTimeout(dispatch, Math.min(delayMs, maxTimerMs)).unref());
+  }
+
+  #forget(taskId: string): void {
+    clearTimeout(this.#timers.get(taskId));
+    this.#timers.delete(taskId);
+  }
+
+  /**
+   * Logs the first error and never rejects. Until the engine says what has become of the task, it tries again.
+   * @param pauseMs pause before the next attempt, in milliseconds
+   */
+  async #dispatch(taskId: string, pauseMs: number): Promise<void> {
+    const { engine, directDispatch, log } = this.#dependencies;
+    const timer = this.#timers.get(taskId);
+    try {
+      const pending = await findTask(engine, taskId);
+      // Another result has postponed the task again, or the read has been forgotten.
+      if (this.#timers.get(taskId) !== timer) return;
+      this.#timers.delete(taskId);
+      // Workers poll a task of any other domain, even if a result gives it the id of a dispatched one.
+      if (pending === undefined || !isPending(pending) || !isDirectDomain(pending.domain)) return;
+      const { domain: direct, ...rest } = pending;
+      const domain = poolDomain(direct);
+      const task = { ...(rest as Task), taskId, status: 'IN_PROGRESS', ...(domain && { domain }) };
+      directDispatch.dispatch({ taskType: task.taskDefName, domain }, task);
+    } catch (error) {
+      if (pauseMs === firstPauseMs) log.warn({ taskId, ...errorFields(error) }, 'could not read a postponed task');
+      if (this.#timers.get(taskId) !== timer) return;
+      if (isFinal(error)) this.#timers.delete(taskId);
+      else this.#setTimer(taskId, pauseMs, Math.min(1.5 * pauseMs, longestPauseMs));
+    }
   }
 }
 
-function isOutage(error: unknown): boolean {
-  return error instanceof EngineError && (error.kind !== 'refused' || (error.status ?? 500) >= 500);
+/** True for an error that the engine would return again. Of its refusals, only 400 concerns the task itself. */
+function isFinal(error: unknown): boolean {
+  return !(error instanceof EngineError) || error.status === 400;
 }

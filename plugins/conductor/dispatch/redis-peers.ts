@@ -26,6 +26,8 @@ export class RedisPeers implements Peers, DispatchPeers {
   readonly #options: RedisPeersOptions;
   /** Identifies this router. */
   readonly #instance = randomUUID();
+  /** Channels on which this router receives messages about direct dispatch. */
+  readonly #dispatchChannels = [dispatchChannel, `${dispatchChannel}:${this.#instance}`];
   readonly #unsubscribe: readonly (() => void)[];
 
   constructor(options: RedisPeersOptions) {
@@ -37,8 +39,7 @@ export class RedisPeers implements Peers, DispatchPeers {
         wakeUpChannel,
         this.#receiver<{ hint: PeerWakeUp }>(({ hint }) => wakeUp(hint)),
       ),
-      redis.subscribe(dispatchChannel, onDispatch),
-      redis.subscribe(`${dispatchChannel}:${this.#instance}`, onDispatch),
+      ...this.#dispatchChannels.map((channel) => redis.subscribe(channel, onDispatch)),
     ];
   }
 
@@ -47,7 +48,9 @@ export class RedisPeers implements Peers, DispatchPeers {
   }
 
   get isConnected(): boolean {
-    return this.#options.redis.isResponding;
+    const { redis } = this.#options;
+    // The ACL of the Redis user may forbid a channel.
+    return this.#dispatchChannels.every((channel) => redis.isSubscribed(channel));
   }
 
   /** Publishes a wake-up. Drops it when Redis is unavailable: a late wake-up is useless. */

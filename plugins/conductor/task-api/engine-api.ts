@@ -169,7 +169,7 @@ class EngineApi {
     // Results are reported even if a name is not valid: nobody would report them again.
     const isValid = (name: QueueName) => problemOfPoll({ ...name, workerId: exchange.workerId }) === undefined;
     const sorted = limits.sortQueues(context.clientId, exchange.wanted);
-    const allowed = sorted.allowed.filter(isValid);
+    const allowed = statuses.length === 0 ? sorted.allowed : sorted.allowed.filter(isValid);
     const refused = exchange.wanted.filter((name) => !allowed.includes(name));
     if (statuses.length === 0) {
       for (const name of exchange.wanted) checkPoll({ ...name, workerId: exchange.workerId });

@@ -6,7 +6,6 @@ import { parseResponse } from '#lib/conductor/read-response.ts';
 import type { ExecutionStatus, Task, TaskResult } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { KnownCompletions, KnownCompletion } from '../dispatch/known-completions.ts';
-import type { DirectDispatch } from '../dispatch/direct-dispatch.ts';
 import {
   engineTaskId,
   findTask,
@@ -16,7 +15,7 @@ import {
   type TaskReference,
 } from '../dispatch/dispatched-task.ts';
 import { poolDomain } from '#lib/conductor/executions/direct-domain.ts';
-import { dispatchAfter } from '../dispatch/postponed-reads.ts';
+import type { PostponedReads } from '../dispatch/postponed-reads.ts';
 import { retryCountOf, returnedByWorker, returnsWithoutTrace } from '../dispatch/repeated-delivery.ts';
 import type { CompletedTask, WakeUps } from '../dispatch/wake-ups.ts';
 import { memberText, replaceMember, setMember } from './json-members.ts';
@@ -64,7 +63,7 @@ export interface TaskUpdatesDependencies {
   wakeUps: WakeUps;
   metadata: WorkflowMetadataCache;
   completions: KnownCompletions;
-  directDispatch: DirectDispatch;
+  postponedReads: PostponedReads;
   log: Logger;
 }
 
@@ -137,9 +136,9 @@ export class TaskUpdates {
   }
 
   /** Returns the completion of an in-flight execution if this task completes it. */
-  #completionBy(executionId: string, { referenceName }: CompletedTask): KnownCompletion | undefined {
+  #completionBy(executionId: string, completed: CompletedTask | undefined): KnownCompletion | undefined {
     const completion = this.#dependencies.completions.get(executionId);
-    return completion?.referenceName === referenceName ? completion : undefined;
+    return completion?.referenceName === completed?.referenceName ? completion : undefined;
   }
 
   /** Extends the lease of a task, which stays with its worker: the engine ignores everything else in such a result. */
@@ -166,7 +165,7 @@ export class TaskUpdates {
     }
     if (response.status !== 200) return response;
     if (result.status === 'IN_PROGRESS')
-      dispatchAfter(result.callbackAfterSeconds ?? 0, result.taskId, { engine: this.#engine, ...this.#dependencies });
+      this.#dependencies.postponedReads.dispatchAfter(result.callbackAfterSeconds ?? 0, result.taskId);
     else this.#delivered.delete(result.taskId);
     this.#wake(result, body, { task, completed: completedTask(result, reference.referenceName) });
     // The engine responds with its own id of the task, which the worker does not know.
@@ -237,7 +236,7 @@ export class TaskUpdates {
     body: Buffer,
     { task, completed }: { task: DeliveredTask | undefined; completed: CompletedTask | undefined },
   ): void {
-    const completion = completed && this.#completionBy(workflowInstanceId, completed);
+    const completion = this.#completionBy(workflowInstanceId, completed);
     if (completed !== undefined && completion !== undefined)
       return this.#complete(workflowInstanceId, completion, completed);
     this.#dependencies.wakeUps.executionChanged(workflowInstanceId, isSmall(body) ? { completed } : {});
@@ -253,9 +252,11 @@ export class TaskUpdates {
   /** The returned execution names exactly the tasks that follow. */
   #wakeByExecution(executionId: string, execution: UpdatedExecution): void {
     const { wakeUps } = this.#dependencies;
-    const { tasks = [], workflowId, status, output = {}, reasonForIncompletion = '' } = execution;
+    const { tasks = [], workflowId, status, output = {} } = execution;
+    const { reasonForIncompletion = '', lastRetriedTime = 0 } = execution;
     // Not the whole execution: with several routers a wake-up is a message in Redis, and the input holds the request.
-    wakeUps.executionChanged(executionId, { status: { workflowId, status, output, reasonForIncompletion } });
+    const reduced = { workflowId, status, output, reasonForIncompletion, lastRetriedTime };
+    wakeUps.executionChanged(executionId, { status: reduced });
     const scheduled = tasks.filter((task) => task.status === 'SCHEDULED');
     wakeUps.tasksAppeared(scheduled.map(({ taskDefName, domain }) => ({ taskType: taskDefName, domain })));
     for (const { taskType, outputData } of tasks) {
@@ -267,6 +268,7 @@ export class TaskUpdates {
   /** The engine only accepted the result: its response does not name the tasks that follow. */
   #wakeByDefinition(task: DeliveredTask, completed: CompletedTask | undefined): void {
     const { wakeUps, metadata } = this.#dependencies;
+    for (const event of this.#completionBy(task.executionId, completed)?.events ?? []) this.#expectEvent(event);
     if (task.workflowType === '') return;
     metadata.taskTypesAfter(task.workflowType, completed?.referenceName).then(
       (taskTypes) => wakeUps.tasksAppeared(taskTypes.map((taskType) => ({ taskType, domain: task.domain }))),

@@ -57,8 +57,9 @@ export class TelemetryIndex {
     this.#earlyEvents.set(executionId, { taskType, handedOutAt: performance.now() });
   }
 
-  /** Notes that a worker has reported a result. */
-  reported({ workflowInstanceId: executionId, outputData }: TaskResult): void {
+  /** Notes that a worker has reported a result. An extension of the lease is none: the task stays with its worker. */
+  reported({ workflowInstanceId: executionId, outputData, extendLease }: TaskResult): void {
+    if (extendLease === true) return;
     const backEndMs = backEndMsOf(outputData);
     const execution = this.#executions.get(executionId);
     if (execution !== undefined) return execution.reported(backEndMs);

@@ -1,7 +1,7 @@
 // Tests of mdm_notify and mdm_share with a fake MDM and a fake adaptor.
 
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
 import { createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
@@ -266,6 +266,8 @@ describe('the pause between tries', () => {
   });
 
   test('never pauses beyond the window; then fails and says for how long it tried and why', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
     replies['/mdm'] = [503, {}];
     const values = { 'mdm.retryWindowSeconds': 100 };
     const late = { pollCount: 20, scheduledTime: Date.now() - 95_000 };

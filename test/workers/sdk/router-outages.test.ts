@@ -278,15 +278,29 @@ describe('concurrency', () => {
   });
 
   test('does not let a slow task block others of its type', async () => {
+    const response = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+    let release = () => {};
     const slow = await startRawBackEnd((socket, request) => {
-      if (!request.startsWith('GET /slow')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      const respond = () => void socket.write(response);
+      if (request.startsWith('GET /slow')) release = respond;
+      else respond();
     });
-    await start({ 'movies.url': slow.url, 'workers.concurrency': 2, 'workers.backEndTimeoutMs': 2_000 });
+    await start({ 'movies.url': slow.url, 'workers.concurrency': 2, 'workers.backEndTimeoutMs': 60_000 });
     const stuck = router.addTask('movies_intake', inboundOf({ path: '/slow' }));
+    await pollUntil('the slow call', () => slow.requests.length === 1);
     for (let task = 0; task < 5; task++) await router.result(addMovie());
     expect(router.results.some(({ taskId }) => taskId === stuck)).toBe(false);
-    expect((await router.result(stuck)).reasonForIncompletion).toMatch(/^back-end-timeout/);
+    release();
+    expect((await router.result(stuck)).status).toBe('COMPLETED');
     await slow.stop();
+  });
+
+  test('a task without a response of its back end ends after workers.backEndTimeoutMs, and the next one starts', async () => {
+    const silent = await startRawBackEnd(() => undefined);
+    await start({ 'movies.url': silent.url, 'workers.concurrency': 1, 'workers.backEndTimeoutMs': 100 });
+    const ids = [addMovie(), addMovie()];
+    for (const id of ids) expect((await router.result(id)).reasonForIncompletion).toMatch(/^back-end-timeout/);
+    await silent.stop();
   });
 
   test('sends updates while polls of every task type are held', async () => {

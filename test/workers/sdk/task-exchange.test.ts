@@ -63,7 +63,8 @@ describe('a task that the router delivers again after a result IN_PROGRESS', () 
     return workers;
   }
   const deliver = () => router.addTask('mdm_share', input, { taskId: 'task-1', domain: '002' });
-  const secondCall = () => pollUntil('the second call', () => backEnd.requests.length === 2, { timeoutMs: 5_000 });
+  /** The deadline is shorter than the time for which the router holds an exchange. */
+  const secondCall = () => pollUntil('the second call', () => backEnd.requests.length === 2, { timeoutMs: 30_000 });
 
   /** Stops the process during the second attempt, which must be finished and reported. */
   async function expectDrain({ program }: StartedWorkers): Promise<void> {

@@ -64,7 +64,8 @@ afterEach(async () => {
   routers = new Routers();
 });
 
-const poll = async (queues: TaskQueues, { count = 1, timeoutMs = 2_000 } = {}) => {
+/** The default timeout outlasts every pause of a busy machine: only polls that end empty need a shorter one. */
+const poll = async (queues: TaskQueues, { count = 1, timeoutMs = 60_000 } = {}) => {
   const { signal } = new AbortController();
   const tasks = await queues.poll([{ ...queue, count }], { timeoutMs, workerId: 'w', signal });
   return tasks.map(({ taskId }) => taskId);

@@ -8,8 +8,8 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
-import type { DirectDispatch } from '../../../../plugins/conductor/dispatch/direct-dispatch.ts';
 import type { KnownCompletions } from '../../../../plugins/conductor/dispatch/known-completions.ts';
+import { PostponedReads } from '../../../../plugins/conductor/dispatch/postponed-reads.ts';
 import { returnedByWorker, unreceivedReason } from '../../../../plugins/conductor/dispatch/repeated-delivery.ts';
 import type { WakeUps } from '../../../../plugins/conductor/dispatch/wake-ups.ts';
 import { WorkflowMetadataCache } from '../../../../plugins/conductor/dispatch/workflow-metadata-cache.ts';
@@ -17,6 +17,11 @@ import { TaskUpdates } from '../../../../plugins/conductor/task-api/task-updates
 import { WorkerLimits } from '../../../../plugins/conductor/task-api/worker-limits.ts';
 
 const executionId = '00000000-0000-0000-0000-000000000001';
+/** What the engine returns of the execution after a result, besides the request and the tasks. */
+const execution = {
+  ...{ workflowId: executionId, status: 'COMPLETED', output: { o: 1 } },
+  ...{ reasonForIncompletion: '', lastRetriedTime: 5 },
+};
 const taskId = `${executionId}.read`;
 const task: Task = {
   ...{ taskId, taskDefName: 'movies_intake', taskType: 'movies_intake', referenceTaskName: 'read' },
@@ -30,16 +35,24 @@ const workflows: Readonly<Record<string, readonly object[][]>> = {
   growing: [[simple('first')], [simple('first'), simple('second')]],
   short: [[simple('first')], [simple('first')]],
 };
+const patched = 'conductor:short:patched';
+/** The engine starts the workflow `short` after the event. */
+const eventHandlers = [{ event: patched, active: true, actions: [{ start_workflow: { name: 'short' } }] }];
 
 /** Creates an engine in which the task has this status. It accepts only results of pending tasks. */
 function setUp(
-  status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT',
-  { delivered = [task], domain = 'direct-dispatch.002' }: { delivered?: readonly Task[]; domain?: string } = {},
+  status: 'IN_PROGRESS' | 'COMPLETED' | 'TIMED_OUT' | 'deleted',
+  {
+    delivered = [task],
+    domain = 'direct-dispatch.002',
+    events = [],
+  }: { delivered?: readonly Task[]; domain?: string; events?: readonly string[] } = {},
 ) {
   const calls: string[] = [];
   /** The bodies of results that were reported by task id. */
   const reported: Partial<TaskResult>[] = [];
-  const engineState = { isReachable: true, isFailing: false };
+  /** Unreachable, or responds to every call with the status `failure`; 0: neither. */
+  const engineState = { isReachable: true, failure: 0 };
   const atEngine = { taskId: 'engine-id', domain, inputData: { inbound: 1 }, outputData: {}, status: status as string };
   const respond = (code: number, body: unknown = ''): EngineResponse => ({
     ...{ status: code, headers: {} },
@@ -49,8 +62,9 @@ function setUp(
     const { method, path } = call;
     calls.push(`${method} ${path}`);
     if (!engineState.isReachable) throw new EngineError('unreachable', path);
-    if (engineState.isFailing) return respond(503);
+    if (engineState.failure > 0) return respond(engineState.failure);
     const pending = atEngine.status === 'IN_PROGRESS';
+    if (atEngine.status === 'deleted') return respond(404, { status: 404 });
     const [, name = '', version] = /^\/api\/metadata\/workflow\/(\w+)(?:\/versions|\?version=(\d+))$/.exec(path) ?? [];
     const versions = workflows[name];
     const summaries = versions?.map((_, index) => ({ name, version: index + 1 }));
@@ -64,9 +78,9 @@ function setUp(
       if (pending) atEngine.outputData = result.outputData ?? {};
     }
     if (path.endsWith('/COMPLETED/sync') && !pending) return respond(404, { status: 404 });
-    if (path.endsWith('/COMPLETED/sync'))
-      return respond(200, { workflowId: executionId, status: 'COMPLETED', input: { inbound: 1 }, output: { o: 1 } });
+    if (path.endsWith('/COMPLETED/sync')) return respond(200, { ...execution, input: { inbound: 1 } });
     if (path === '/api/tasks/search') return respond(200, { totalHits: 0, results: [] });
+    if (path === '/api/event') return respond(200, eventHandlers);
     // Without a pending task, Conductor 3.32 responds 200 without a body.
     return respond(200, path === '/api/tasks' || pending ? 'engine-id' : '');
   };
@@ -75,22 +89,26 @@ function setUp(
   const dispatched: string[] = [];
   const again: { queue: unknown; task: Task }[] = [];
   const appeared: unknown[] = [];
+  const expected: unknown[] = [];
   const completions: KnownCompletions = new TransientMap();
-  completions.set(executionId, { referenceName: 'read', outputOf: (output) => output, events: [] });
+  completions.set(executionId, { referenceName: 'read', outputOf: (output) => output, events });
+  const log = createLog('test', 'silent');
+  const directDispatch = {
+    dispatch(queue: unknown, one: Task) {
+      dispatched.push(one.taskId);
+      again.push({ queue, task: one });
+    },
+  };
+  const postponedReads = new PostponedReads({ engine, directDispatch, log });
   const updates = new TaskUpdates(engine, {
     completions,
     wakeUps: {
       executionChanged: (...change: unknown[]) => void changes.push(change),
       tasksAppeared: (queues: unknown[]) => void appeared.push(...queues),
+      tasksExpected: (queues: unknown[]) => void expected.push(...queues),
     } as unknown as WakeUps,
     metadata: new WorkflowMetadataCache(engine),
-    directDispatch: {
-      dispatch(queue: unknown, one: Task) {
-        dispatched.push(one.taskId);
-        again.push({ queue, task: one });
-      },
-    } as unknown as DirectDispatch,
-    log: createLog('test', 'silent'),
+    ...{ postponedReads, log },
   });
   updates.remember(delivered);
   const report = (result: Partial<TaskResult>) => {
@@ -101,7 +119,21 @@ function setUp(
     ...{ engine, workflows: ['college-adaptorWF'], recall: (id) => updates.recall(id) },
     config: { 'client.limited.taskTypes': ['movies_intake'] } as never,
   });
-  return { report, updates, limits, calls, reported, atEngine, engineState, changes, dispatched, again, appeared };
+  return {
+    report,
+    updates,
+    postponedReads,
+    limits,
+    calls,
+    reported,
+    atEngine,
+    engineState,
+    changes,
+    dispatched,
+    again,
+    appeared,
+    expected,
+  };
 }
 
 /** A task that was polled from the engine, which may not retry it: every write. */
@@ -181,7 +213,11 @@ describe('the result of a dispatched task', () => {
 
   it.each([
     ['that is unreachable', { isReachable: false }],
-    ['that responds with 503', { isFailing: true }],
+    ['that responds with 503', { failure: 503 }],
+    ['that responds with 401', { failure: 401 }],
+    ['that responds with 403', { failure: 403 }],
+    ['that responds with 408', { failure: 408 }],
+    ['that responds with 429', { failure: 429 }],
   ])('postponed until an outage of an engine %s: dispatched after the outage', async (_name, outage) => {
     vi.useFakeTimers();
     const { report, engineState, dispatched } = setUp('IN_PROGRESS');
@@ -189,10 +225,77 @@ describe('the result of a dispatched task', () => {
     Object.assign(engineState, outage);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(dispatched).toEqual([]);
-    Object.assign(engineState, { isReachable: true, isFailing: false });
+    Object.assign(engineState, { isReachable: true, failure: 0 });
     await vi.advanceTimersByTimeAsync(1_000);
     vi.useRealTimers();
     expect(dispatched).toEqual([taskId]);
+  });
+
+  it.each([404, 400])('postponed, and read with status %i: not read again', async (failure) => {
+    vi.useFakeTimers();
+    const { report, calls, engineState } = setUp('IN_PROGRESS');
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
+    const before = calls.length;
+    Object.assign(engineState, { failure });
+    await vi.advanceTimersByTimeAsync(60_000);
+    const timers = vi.getTimerCount();
+    vi.useRealTimers();
+    expect([calls.length - before, timers]).toEqual([1, 0]);
+  });
+
+  it('postponed until a long outage: read less and less often, at least every 5 s', async () => {
+    vi.useFakeTimers();
+    const { report, calls, engineState, dispatched } = setUp('IN_PROGRESS');
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
+    const before = calls.length;
+    engineState.isReachable = false;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(calls.length - before).toBeLessThanOrEqual(16);
+    engineState.isReachable = true;
+    await vi.advanceTimersByTimeAsync(5_000);
+    vi.useRealTimers();
+    expect(dispatched).toEqual([taskId]);
+  });
+
+  it('postponed by a result that the worker repeats: dispatched once, at the time of the last', async () => {
+    vi.useFakeTimers();
+    const { report, dispatched } = setUp('IN_PROGRESS');
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 2 });
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(dispatched).toEqual([]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    vi.useRealTimers();
+    expect(dispatched).toEqual([taskId]);
+  });
+
+  it('postponed, like more than 10,000 others: the oldest is forgotten', async () => {
+    vi.useFakeTimers();
+    const { report } = setUp('IN_PROGRESS', { delivered: [] });
+    for (let index = 0; index < 10_010; index++) {
+      const workflowInstanceId = `00000000-0000-0000-0000-${String(index).padStart(12, '0')}`;
+      const postponed = { status: 'IN_PROGRESS', callbackAfterSeconds: 60 } as const;
+      await report({ taskId: `${workflowInstanceId}.read`, workflowInstanceId, ...postponed });
+    }
+    const timers = vi.getTimerCount();
+    vi.useRealTimers();
+    expect(timers).toBe(10_000);
+  });
+
+  it('postponed, when the router stops before it is due or during its read: forgotten', async () => {
+    vi.useFakeTimers();
+    const { report, postponedReads, engineState, dispatched } = setUp('IN_PROGRESS');
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
+    postponedReads.stop();
+    const afterStop = vi.getTimerCount();
+    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
+    engineState.isReachable = false;
+    vi.advanceTimersByTime(1_000);
+    postponedReads.stop();
+    await vi.advanceTimersByTimeAsync(0);
+    const afterRead = vi.getTimerCount();
+    vi.useRealTimers();
+    expect([afterStop, afterRead, dispatched]).toEqual([0, 0, []]);
   });
 
   it('that only extends the lease: the task stays with its worker', async () => {
@@ -250,12 +353,7 @@ it('the result of a polled task wakes the waiters with the status of its executi
   updates.remember([polled('write')]);
   const result = { taskId: 'engine-id', workflowInstanceId: executionId, status: 'COMPLETED', outputData: {} } as const;
   expect((await updates.update(result, Buffer.from(JSON.stringify(result)))).response.status).toBe(200);
-  expect(changes).toEqual([
-    [
-      executionId,
-      { status: { workflowId: executionId, status: 'COMPLETED', output: { o: 1 }, reasonForIncompletion: '' } },
-    ],
-  ]);
+  expect(changes).toEqual([[executionId, { status: execution }]]);
 });
 
 describe('the result of a polled task that completes its execution', () => {
@@ -287,6 +385,20 @@ describe('the result of a polled task that completes its execution', () => {
   });
 });
 
+it.each([
+  ['only an output', {}],
+  ['a log', { logs: [{ log: 'a line' }] }],
+  ['a reason', { reasonForIncompletion: 'in part' }],
+])(
+  'the result of a polled task with %s: the polls for the tasks after its event are prepared',
+  async (_title, fields) => {
+    const { report, expected } = setUp('IN_PROGRESS', { delivered: [polled('read')], events: [patched] });
+    await report({ taskId: 'engine-id', outputData: { read: 1 }, ...fields });
+    await setImmediate();
+    expect(expected).toEqual([{ taskType: 'first', domain: undefined }]);
+  },
+);
+
 describe('an extension of the lease', () => {
   it.each([
     ['of a polled task, without a status', 'engine-id', { status: undefined }],
@@ -302,6 +414,18 @@ describe('an extension of the lease', () => {
     expect(updates.recall(id)).toBeDefined();
     expect(changes).toEqual([]);
   });
+
+  // Conductor's WorkflowExecutorOps.extendLease ignores an ended task, and does not find a deleted one.
+  it.each([
+    ['has ended', 'TIMED_OUT', 200],
+    ['was deleted', 'deleted', 404],
+  ] as const)(
+    'of a dispatched task whose execution %s: gets the response of the engine',
+    async (_title, status, code) => {
+      const { report } = setUp(status);
+      expect((await report({ extendLease: true })).response.status).toBe(code);
+    },
+  );
 });
 
 it('a task that a router had returned and its worker postpones is reported with another reason', async () => {

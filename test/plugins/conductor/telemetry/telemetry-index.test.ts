@@ -95,6 +95,25 @@ describe('an execution', () => {
     expect(await stagesSeen()).not.toContain('elsewhere');
   });
 
+  it.each([
+    ['after', true],
+    ['before', false],
+  ])(
+    'whose worker extends its lease, %s the response to the start: the worker stage continues',
+    async (_title, isKnown) => {
+      const handOutAndExtend = (id: string) => {
+        index.handedOut(task(id));
+        index.reported({ taskId: `${id}.t`, workflowInstanceId: id, status: 'IN_PROGRESS', extendLease: true });
+      };
+      const events = (id: string) => {
+        if (isKnown) handOutAndExtend(id);
+        index.reported(result(id, 0.0001));
+      };
+      run(newRequest(), events, isKnown ? undefined : handOutAndExtend);
+      expect(await stagesSeen()).toContain('back_end');
+    },
+  );
+
   it('executed through another router: counts as elsewhere', async () => {
     run(newRequest(), () => undefined);
     expect(await stagesSeen()).toContain('elsewhere');
