@@ -27,7 +27,7 @@ await runProgram('router', async (log) => {
   log.level = config['log.level'];
   loaded.warnings.forEach((warning) => log.warn(warning));
   const telemetry = await startTelemetry('router', config, log);
-  const reloadConfig = () => load({ useCopies: false });
+  const reloadConfig = (signal: AbortSignal) => load({ useCopies: false, signal });
   const router = await startRouter({ config, log, ...telemetry, loadConfig: reloadConfig, localFiles });
   loaded.keepCopies((problem) => log.warn(problem));
   return {

@@ -31,8 +31,8 @@ export interface RouterOptions {
   log: Logger;
   /** Path of the gateway configuration; default `router.gatewayConfigFile`. */
   gatewayConfigFile?: string;
-  /** Loads the configuration again for a reload. Without it, a reload reads only the gateway configuration again. */
-  loadConfig?: () => Promise<Omit<LoadedConfig, 'origins'>>;
+  /** Loads the configuration again for a reload, or gives up when the signal aborts. Without it, a reload reads only the gateway configuration again. */
+  loadConfig?: (signal: AbortSignal) => Promise<Omit<LoadedConfig, 'origins'>>;
   /** Local property files to watch, as they were before `config` was loaded; default: none. */
   localFiles?: FileDigests;
   /** Reports unexpected errors to the error tracker; default: no reports. */
@@ -153,7 +153,7 @@ async function startUpdates(gatewayHost: GatewayHost, stops: Stops): Promise<voi
   stops.add("MDM's updates", () => updates.stop());
 }
 
-/** Reloads when a known file changes; off when `intervalMs` is 0. */
+/** Reloads when a known file changes, and repeats a reload that could not fetch a remote one; off when `intervalMs` is 0. */
 async function reloadOnChange(
   reloader: Reloader,
   { known, intervalMs, stops }: { known: FileDigests; intervalMs: number; stops: Stops },
@@ -161,7 +161,8 @@ async function reloadOnChange(
   if (intervalMs === 0) return;
   const files = [...known.keys()];
   const onChange = () => void reloader.reload('a file has changed');
-  const watcher = await watchFiles({ intervalMs, files: () => files, known, onChange });
+  const onNoChange = () => void reloader.repeatAfterOutage();
+  const watcher = await watchFiles({ intervalMs, files: () => files, known, onChange, onNoChange });
   stops.add('file watcher', () => watcher.stop());
 }
 

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '#lib/problem/problem.ts';
 import { hasDotSegment } from '#lib/http/dot-segments.ts';
-import { encodeRawBytes } from '#lib/http/percent-encoding.ts';
 
 /**
  * Header fields that may appear only once: several are ambiguous (RFC 9110 section 5.3). Node would keep the first of
@@ -42,7 +41,7 @@ export function checkRequest(request: IncomingMessage): void {
 
 function checkTarget(target: string): void {
   if (!target.startsWith('/')) refuse('The request target must be a path.');
-  if (/[\x00-\x20\x7f#]/.test(target)) refuse('The request target has a character that must be percent-encoded.');
+  if (/[^!-~]|#/.test(target)) refuse('The request target has a character that must be percent-encoded.');
   if (badPercent.test(target)) refuse('The request target has an invalid percent-encoding.');
   const path = target.split('?', 1)[0] as string;
   if (plainPath.test(path)) return;
@@ -52,10 +51,10 @@ function checkTarget(target: string): void {
   if (hasDotSegment(decoded)) refuse('The path has a dot segment.');
 }
 
-/** Percent-decodes a path; null when it is not UTF-8. Raw bytes are treated as encoded. */
+/** Percent-decodes a path; null when it is not UTF-8. */
 function decodePath(path: string): string | null {
   try {
-    return decodeURIComponent(encodeRawBytes(path));
+    return decodeURIComponent(path);
   } catch {
     return null;
   }

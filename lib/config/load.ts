@@ -9,15 +9,18 @@ import { keyOfVariable, readEnvironment, variableOf } from './environment.ts';
 import { isNetwork } from './network.ts';
 import { checkProduction, isProduction, type PartialConfig } from './production.ts';
 import { type Config, type ConfigKey, configSchema } from './schema.ts';
-import { type RemoteLayer, readRemote } from './remote-files.ts';
+import { RemoteFileOutage, type RemoteLayer, readRemote } from './remote-files.ts';
 import { localFiles, mergeLayers, readDefaults, readProfile } from './sources.ts';
 import { withoutPassword } from './without-password.ts';
 
 /** An invalid configuration, with which the process must not start. `problems` has one line per problem. */
 export class ConfigError extends ProblemsError {
   override readonly name = 'ConfigError';
-  constructor(problems: readonly string[]) {
+  /** Whether a remote file could not be fetched at the moment, so that loading may succeed later without a change. */
+  readonly isOutage: boolean;
+  constructor(problems: readonly string[], { isOutage = false } = {}) {
     super(problems, 'the configuration is not valid');
+    this.isOutage = isOutage;
   }
 }
 
@@ -34,6 +37,8 @@ export interface LoadOptions {
    * false, because the active configuration is at least as new as the copies.
    */
   useCopies?: boolean;
+  /** Ends the attempts to fetch remote files. */
+  signal?: AbortSignal;
   /** Additional checks in production, beyond the schema; resolves with one line per problem. */
   checkProduction?: (config: PartialConfig) => Promise<readonly string[]>;
 }
@@ -104,10 +109,9 @@ function defaultsBeside(values: Readonly<Record<string, unknown>>): Record<strin
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
   const { env = process.env, required = [] } = options;
-  const problems: string[] = [];
-  const layers = await readLayers(options, problems);
+  const { layers, errors } = await readLayers(options);
   const { values: text, origins, warnings, problems: contradictions } = renameDeprecated(mergeLayers(layers));
-  problems.push(...contradictions);
+  const problems = [...errors.map(({ message }) => message), ...contradictions];
   const values: Record<string, unknown> = Object.fromEntries(
     Object.entries(text).map(([key, value]) => [key, parse(key, value)]),
   );
@@ -122,7 +126,8 @@ export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfi
   if (isProduction(env, valid)) {
     problems.push(...checkProduction(valid, origins), ...((await options.checkProduction?.(valid)) ?? []));
   }
-  if (problems.length > 0) throw new ConfigError(problems);
+  const isOutage = errors.some((error) => error instanceof RemoteFileOutage);
+  if (problems.length > 0) throw new ConfigError(problems, { isOutage });
   return {
     config: Object.freeze(values) as unknown as Config,
     origins,
@@ -143,14 +148,16 @@ function withoutInvalid(values: Record<string, unknown>, errors: readonly ErrorO
   return Object.fromEntries(Object.entries(values).filter(([key]) => !invalid.has(key))) as PartialConfig;
 }
 
-async function readLayers(options: LoadOptions, problems: string[]): Promise<RemoteLayer[]> {
-  const { env = process.env, rootDir, useCopies } = options;
+/** Reads all layers. @returns those that can be read, and the error of each other one */
+async function readLayers(options: LoadOptions): Promise<{ layers: RemoteLayer[]; errors: Error[] }> {
+  const { env = process.env, rootDir, useCopies, signal } = options;
   const environment = readEnvironment(env);
   const setting = (key: ConfigKey) => environment.values[key];
   const remote = {
     timeoutMs: Number(setting('config.timeoutMs') ?? 3000) || 3000,
     lastKnownGoodDir: setting('config.lastKnownGoodDir'),
     useCopies,
+    signal,
   };
   const attempts: (() => RemoteLayer | null | Promise<RemoteLayer>)[] = [
     () => readDefaults(rootDir),
@@ -161,11 +168,12 @@ async function readLayers(options: LoadOptions, problems: string[]): Promise<Rem
   ];
   const settled = await Promise.allSettled(attempts.map(async (attempt) => attempt()));
   const layers: RemoteLayer[] = [];
+  const errors: Error[] = [];
   for (const result of settled) {
-    if (result.status === 'rejected') problems.push((result.reason as Error).message);
+    if (result.status === 'rejected') errors.push(result.reason as Error);
     else if (result.value !== null) layers.push(result.value);
   }
-  return [...layers, environment];
+  return { layers: [...layers, environment], errors };
 }
 
 function keepCopy({ origin, keep }: RemoteLayer, warn: (problem: string) => void): void {

@@ -20,6 +20,8 @@ export interface RemoteOptions {
   lastKnownGoodDir?: string | undefined;
   /** Whether a copy is used when a file cannot be fetched. Default: true. */
   useCopies?: boolean | undefined;
+  /** Ends the attempts. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A layer from a remote file. */
@@ -33,9 +35,15 @@ export interface RemoteLayer extends Layer {
   readonly warning?: string;
 }
 
+/** A remote file that cannot be fetched at the moment: its server does not respond, or responds with an error. */
+export class RemoteFileOutage extends Error {
+  override readonly name = 'RemoteFileOutage';
+}
+
 /**
  * Reads a property file by its http, https or file URL. Nothing is written; see {@link RemoteLayer.keep}.
- * @throws Error with the URL (without credentials) and the reason, when all attempts failed and no copy is used
+ * @throws RemoteFileOutage when all attempts failed and no copy is used; Error when the address or the file is wrong. The
+ *   message contains the URL without credentials, and the reason.
  */
 export async function readRemote(address: string, options: RemoteOptions): Promise<RemoteLayer> {
   const url = URL.parse(address);
@@ -48,12 +56,18 @@ export async function readRemote(address: string, options: RemoteOptions): Promi
   const copy = dir && join(dir, `${digest(address)}.properties`);
   const origin = withoutCredentials(url);
   try {
-    const body = await fetchWithRetries(url, options);
+    const { status, body } = await fetchWithRetries(url, options);
+    // A redirect could lead from https to http, or away from the servers that the operator trusts.
+    if (status >= 300) {
+      const advice = 'redirects are not followed, so config.url must contain the final address';
+      throw new Error(`the server responded with ${status}: ${advice}`);
+    }
     const layer = { origin, values: getProperties(body) };
     return dir && copy ? { ...layer, keep: () => replaceFile({ dir, path: copy, body }) } : layer;
   } catch (error) {
     const problem = `${origin} cannot be read: ${(error as Error).message}`;
-    if (!useCopies || !copy || !existsSync(copy)) throw new Error(problem, { cause: error });
+    if (!(error instanceof RemoteFileOutage)) throw new Error(problem, { cause: error });
+    if (!useCopies || !copy || !existsSync(copy)) throw new RemoteFileOutage(problem, { cause: error });
     const warning = `${problem}; its last known good copy is used`;
     return { ...readPropertyFile(copy), origin: `${origin} (last known good copy)`, warning };
   }
@@ -67,7 +81,15 @@ function replaceFile({ dir, path, body }: { dir: string; path: string; body: str
   renameSync(written, path);
 }
 
-async function fetchWithRetries(url: URL, { timeoutMs, tries = 3 }: RemoteOptions): Promise<string> {
+/** A response without an error; it may be a redirect. */
+interface FetchedFile {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Fetches a file. @throws RemoteFileOutage when all attempts failed */
+async function fetchWithRetries(url: URL, options: RemoteOptions): Promise<FetchedFile> {
+  const { tries = 3, signal } = options;
   const headers: Record<string, string> = {};
   const bare = new URL(url);
   if (url.username !== '') {
@@ -78,23 +100,37 @@ async function fetchWithRetries(url: URL, { timeoutMs, tries = 3 }: RemoteOption
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      const response = await fetch(bare, { headers, signal: AbortSignal.timeout(timeoutMs), redirect: 'manual' });
-      if (!response.ok) throw new Error(`the server responded with ${describeStatus(response.status)}`);
-      return await response.text();
+      return await fetchOnce(bare, headers, options);
     } catch (error) {
-      if (attempt >= tries) throw new Error(reasonOf(error, timeoutMs), { cause: error });
-      await delay(200 * attempt);
+      if (attempt >= tries) throw new RemoteFileOutage(reasonOf(error), { cause: error });
+      await delay(200 * attempt, undefined, { signal });
     }
   }
 }
 
-/** A redirect could lead from https to http, or away from the servers that the operator trusts. */
-function describeStatus(status: number): string {
-  return status >= 300 && status < 400 ? `${status}: redirects are not followed` : String(status);
+async function fetchOnce(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  { timeoutMs, signal }: RemoteOptions,
+): Promise<FetchedFile> {
+  const attempt = new AbortController();
+  const deadline = setTimeout(() => attempt.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
+  const abort = () => attempt.abort();
+  signal?.addEventListener('abort', abort);
+  try {
+    const response = await fetch(url, { headers, signal: attempt.signal, redirect: 'manual' });
+    const { status } = response;
+    if (status >= 400) throw new Error(`the server responded with ${status}`);
+    return { status, body: await response.text() };
+  } finally {
+    clearTimeout(deadline);
+    signal?.removeEventListener('abort', abort);
+    // Closes the connection if the body was not read. Otherwise, it stays open until the next garbage collection.
+    abort();
+  }
 }
 
-function reasonOf(error: unknown, timeoutMs: number): string {
-  if ((error as Error).name === 'TimeoutError') return `no response within ${timeoutMs} ms`;
+function reasonOf(error: unknown): string {
   const cause = (error as Error).cause as { code?: string } | undefined;
   return cause?.code ?? (error as Error).message;
 }

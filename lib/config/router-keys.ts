@@ -87,7 +87,7 @@ export const router = {
   ),
   'ops.port': port('operations port: health and metrics; never public', 8081),
   'reload.watchMs': millisecondsOrOff(
-    'interval of checks for changes to `gateway.config.yml` and the local property files, which trigger a reload; 0 = reload only on SIGHUP',
+    'interval of checks for changes to `gateway.config.yml` and the local property files, which trigger a reload, and of repeated reloads while a remote file cannot be fetched; 0 = reload only on SIGHUP',
     0,
   ),
   'log.level': withDefault(

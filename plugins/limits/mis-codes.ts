@@ -13,7 +13,6 @@ import {
   type Refusal,
 } from '../../gateway/plugin-api/plugin-api.ts';
 import { Problem } from '#lib/problem/problem.ts';
-import { encodeRawBytes } from '#lib/http/percent-encoding.ts';
 
 const parameters = Type.Object(
   {
@@ -150,9 +149,7 @@ function judge(
 function codesAfter(target: string, name: string | undefined): string[] {
   const path = target.split('?', 1)[0] as string;
   // The request guard has checked that all of them are UTF-8.
-  const segments = encodeRawBytes(path)
-    .split('/')
-    .map((segment) => decodeURIComponent(segment));
+  const segments = path.split('/').map((segment) => decodeURIComponent(segment));
   if (segments.some((segment) => ambiguous.test(segment))) {
     throw new Problem('forbidden', { detail: 'For this client, a path segment must not contain /, \\, ; or %.' });
   }

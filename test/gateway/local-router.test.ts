@@ -1,18 +1,27 @@
-// Tests of the helper that checks responses of a router against its document.
+// Tests of the helpers that check responses of a router against its document.
 
 import { createServer } from 'node:http';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { listenOnLoopback } from '../../dev/loopback-server.ts';
+import { findFreePort } from '../../dev/setup/ports.mjs';
+import { startCheckedRouter } from '../stack/checked-router.ts';
 import { call } from '../stack/client.ts';
 import { startDescribedRouter } from './local-router.ts';
 
-it('a server that gets the port of a stopped router is not checked against the document of that router', async () => {
-  const router = await startDescribedRouter();
+const nowhere = 'http://127.0.0.1:9';
+const anotherProcess = { OAUTH_ISSUER: nowhere, CONDUCTOR_URL: nowhere, RECONCILER_INTERVALMS: '0', OPS_PORT: '0' };
+
+it.each([
+  ['in this process', startDescribedRouter],
+  ['in another process', (env: Record<string, string>) => startCheckedRouter({ ...anotherProcess, ...env })],
+])('a server that gets the port of a stopped router %s is not checked against its document', async (_where, start) => {
+  const port = await findFreePort();
+  const router = await start({ ROUTER_PORT: String(port) });
   await router.stop();
-  const server = createServer((_request, response) => response.end('not described'));
-  await new Promise<void>((resolve) => server.listen(Number(new URL(router.url).port), '127.0.0.1', resolve));
-  try {
-    expect((await call(`${router.url}/problems`)).text).toBe('not described');
-  } finally {
-    server.close();
-  }
+  const server = await listenOnLoopback(
+    createServer((_request, response) => response.end('not described')),
+    { port },
+  );
+  onTestFinished(() => server.close());
+  expect((await call(`${server.url}/problems`)).text).toBe('not described');
 });

@@ -3,6 +3,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
+import { checkRequest } from '../../gateway/server/request-guard.ts';
 import { type HttpServer, startHttpServer } from '../../gateway/server/http-server.ts';
 import { Registry } from 'prom-client';
 import { createAccessLog } from '../../gateway/server/access-log.ts';
@@ -40,7 +41,6 @@ async function raw(text: string): Promise<string> {
       socket.destroy();
       resolve(received);
     };
-    socket.setTimeout(3_000, finish);
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
       const length = /content-length: (\d+)/i.exec(received);
@@ -95,6 +95,11 @@ describe('requests that two parsers could read differently are refused before an
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toContain('application/problem+json');
     expect(answer).not.toContain('    at ');
+  });
+
+  it('a raw byte above 0x7f is refused by the guard, too, if a parser accepts it', () => {
+    const request = { httpVersion: '1.1', url: '/movies/x?\xe9', rawHeaders: ['Host', 'a'], headers: { host: 'a' } };
+    expect(() => checkRequest(request as never)).toThrow('must be percent-encoded');
   });
 
   it('CONNECT → 405, and Allow names every method that a route may have', async () => {

@@ -3,6 +3,7 @@
 import type { ExecutionFilter, SearchBounds } from '#lib/conductor/executions/find-executions.ts';
 import { failedStatuses, openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { isQueryName } from '#lib/conductor/executions/names.ts';
+import { parseTime } from '#lib/conductor/executions/parse-time.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
 
 /** Fields of the form, with the values from the URL. An empty value does not restrict the list. */
@@ -110,12 +111,9 @@ export function toSearch(query: ListQuery, now: number): Search | { readonly pro
   };
 }
 
-/** Returns milliseconds since 1970; undefined for no bound, NaN for an invalid text. Times without a zone are UTC. */
+/** Returns milliseconds since 1970; undefined for no bound, NaN for an invalid text. */
 function momentOf(text: string, now: number): number | undefined {
   const age = Object.hasOwn(ageChoices, text) ? ageChoices[text] : undefined;
   if (age !== undefined) return age.ms === Number.POSITIVE_INFINITY ? undefined : now - age.ms;
-  if (text === '') return undefined;
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text)) return Number.NaN;
-  const hasNoZone = /[T ]/.test(text) && !/(?:Z|[+-]\d{2}:?\d{2})$/i.test(text);
-  return Date.parse(hasNoZone ? `${text.replace(' ', 'T')}Z` : text);
+  return text === '' ? undefined : parseTime(text);
 }

@@ -3,7 +3,7 @@
 
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { applicable } from '#lib/config/restart-keys.ts';
-import type { LoadedConfig } from '#lib/config/load.ts';
+import { ConfigError, type LoadedConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { errorFields } from '#lib/telemetry/logging/log.ts';
 import { buildSnapshot } from '../build-snapshot.ts';
@@ -17,17 +17,24 @@ export interface ReloaderOptions {
   readonly gatewayHost: GatewayHost;
   /** The first snapshot. Keys that take effect only after a restart keep its values. */
   readonly started: Pick<ConfigSnapshot, 'config' | 'gateway'>;
-  /** Loads all configuration layers. @throws ConfigError */
-  readonly loadConfig: () => Promise<Omit<LoadedConfig, 'origins'>>;
+  /** Loads all configuration layers, or gives up when the signal aborts. @throws ConfigError */
+  readonly loadConfig: (signal: AbortSignal) => Promise<Omit<LoadedConfig, 'origins'>>;
   readonly gatewayConfigFile: string;
   readonly rootDir: string;
 }
+
+/** Reason of a repeated reload, for the log. */
+const repetition = 'a remote file could not be fetched before';
 
 /** Reloads the configuration on request, one reload at a time. */
 export class Reloader {
   readonly #options: ReloaderOptions;
   readonly #state: ReloadState;
   readonly #runner = new OneAtATime((reason) => this.#reload(reason));
+  /** Whether the last reload has ended and could not fetch a remote file. */
+  #isOutage = false;
+  /** Problems that have been logged since the last reload that was not a repetition. */
+  readonly #loggedProblems = new Set<string>();
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
@@ -43,6 +50,14 @@ export class Reloader {
     return this.#runner.request(reason);
   }
 
+  /**
+   * Repeats the last reload if it was refused because a remote file could not be fetched. Problems that are known from
+   * earlier attempts are not logged again.
+   */
+  async repeatAfterOutage(): Promise<void> {
+    if (this.#isOutage) await this.reload(repetition);
+  }
+
   /** Resolves when no reload is in progress. */
   idle(): Promise<void> {
     return this.#runner.idle();
@@ -52,10 +67,12 @@ export class Reloader {
     const { gatewayHost } = this.#options;
     const { log, draining } = gatewayHost.services;
     const giveUp = () => log.info({ reason }, 'the router is stopping: the configuration is not reloaded');
+    this.#isOutage = false;
+    if (reason !== repetition) this.#loggedProblems.clear();
     if (draining.aborted) return giveUp();
     const startedAt = performance.now();
     try {
-      const loaded = await this.#options.loadConfig();
+      const loaded = await this.#options.loadConfig(draining);
       const { snapshot, needRestart } = await this.#build(loaded.config);
       if (draining.aborted) {
         await snapshot.stop();
@@ -72,7 +89,10 @@ export class Reloader {
     } catch (error) {
       if (draining.aborted) return giveUp();
       const problems = problemsOf(error);
+      this.#isOutage = error instanceof ConfigError && error.isOutage;
       this.#state.refused(problems);
+      if (problems.every((problem) => this.#loggedProblems.has(problem))) return;
+      problems.forEach((problem) => this.#loggedProblems.add(problem));
       log.error(
         { reason, problems, ...causeOf(error) },
         'the configuration was refused: the previous one stays active',

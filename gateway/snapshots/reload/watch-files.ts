@@ -17,6 +17,8 @@ export interface WatchOptions {
   readonly known?: FileDigests;
   /** Called after each change. */
   readonly onChange: () => void;
+  /** Called after each poll that finds the reported contents, so that none of the files is partly written. */
+  readonly onNoChange?: () => void;
 }
 
 /** A running watcher. */
@@ -30,7 +32,13 @@ export interface FileWatch {
  * not reported. A file renamed over the path counts as a change, and so does a symbolic link with a new target (Kubernetes
  * swaps `..data` of a ConfigMap). A new modification time alone does not.
  */
-export async function watchFiles({ intervalMs, files, onChange, ...options }: WatchOptions): Promise<FileWatch> {
+export async function watchFiles({
+  intervalMs,
+  files,
+  onChange,
+  onNoChange,
+  ...options
+}: WatchOptions): Promise<FileWatch> {
   let seen = await digestsOf(files());
   let { known = seen } = options;
   let stopped = false;
@@ -38,9 +46,12 @@ export async function watchFiles({ intervalMs, files, onChange, ...options }: Wa
   const poll = async (): Promise<void> => {
     const now = await digestsOf(files());
     if (stopped) return;
-    if (isDeepStrictEqual(now, seen) && !isDeepStrictEqual(now, known)) {
-      known = now;
-      onChange();
+    if (isDeepStrictEqual(now, seen)) {
+      if (isDeepStrictEqual(now, known)) onNoChange?.();
+      else {
+        known = now;
+        onChange();
+      }
     }
     seen = now;
     timer = setTimeout(() => (polling = poll()), intervalMs);

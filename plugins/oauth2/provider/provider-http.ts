@@ -33,6 +33,8 @@ export interface ProviderResponse {
 /** A pool of connections to the identity provider. Every call without a complete response throws a ProviderError. */
 export class ProviderHttp {
   readonly #agent: Agent;
+  /** Errors of connections that could not be made: DNS, TCP or the TLS handshake has failed. */
+  readonly #connectionErrors = new WeakSet<Error>();
   readonly #timeoutMs: number;
 
   constructor({ timeoutMs, connections }: ProviderHttpOptions) {
@@ -45,6 +47,7 @@ export class ProviderHttp {
       keepAliveTimeout: 20_000,
       connect: { timeout: timeoutMs, lookup },
     });
+    this.#agent.on('connectionError', (_origin, _targets, error) => this.#connectionErrors.add(error));
   }
 
   /** Sends a request and returns the response, whatever its status. Redirects are not followed. */
@@ -62,13 +65,23 @@ export class ProviderHttp {
       });
       return { status: response.statusCode, body: await readAtMost(response, maxBytes, where) };
     } catch (error) {
-      throw toProviderError(error, where);
+      throw this.#toProviderError(error, where);
     }
   }
 
   /** Closes the connections and aborts calls in flight. */
   async close(): Promise<void> {
     await this.#agent.destroy();
+  }
+
+  #toProviderError(error: unknown, where: string): ProviderError {
+    if (error instanceof ProviderError) return error;
+    const { name, code, message } = error as { name?: string; code?: string; message?: string };
+    if (name === 'TimeoutError' || code?.endsWith('_TIMEOUT') === true) {
+      return new ProviderError('timeout', `${where}: no response in time`, { cause: error });
+    }
+    const failure = this.#connectionErrors.has(error as Error) ? 'unreachable' : 'cut-off';
+    return new ProviderError(failure, `${where}: ${code ?? message ?? 'failed'}`, { cause: error });
   }
 }
 
@@ -83,18 +96,6 @@ async function readAtMost({ body }: Dispatcher.ResponseData, maxBytes: number, w
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
-}
-
-function toProviderError(error: unknown, where: string): ProviderError {
-  if (error instanceof ProviderError) return error;
-  const { name, code, message } = error as { name?: string; code?: string; message?: string };
-  if (name === 'TimeoutError' || code?.endsWith('_TIMEOUT') === true) {
-    return new ProviderError('timeout', `${where}: no response in time`, { cause: error });
-  }
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EHOSTUNREACH') {
-    return new ProviderError('unreachable', `${where}: ${code}`, { cause: error });
-  }
-  return new ProviderError('cut-off', `${where}: ${code ?? message ?? 'failed'}`, { cause: error });
 }
 
 /**

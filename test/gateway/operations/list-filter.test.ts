@@ -40,7 +40,7 @@ describe('toSearch', () => {
     });
   });
 
-  it.each(['2026-11-22T08:00', '2026-11-22 08:00', '2026-11-22 08:00:00', '2026-11-22 08:00Z'])(
+  it.each(['2026-11-22T08:00', '2026-11-22 08:00', '2026-11-22 08:00:00', '2026-11-22 08:00Z', '2026-11-22 8:00'])(
     'reads the time %s as UTC',
     (until) => {
       vi.stubEnv('TZ', 'Asia/Kolkata');
@@ -57,6 +57,8 @@ describe('toSearch', () => {
     ['until=soon', /^until: /],
     ['since=yesterday', /^since: /],
     ['asOf=2026-99-99', /^asOf: /],
+    ['until=2026-11-22 25:00', /^until: /],
+    ['until=2026-11-22 noon', /^until: /],
   ])('refuses %s', (query, problem) => {
     expect(search(query)).toEqual({ problems: [expect.stringMatching(problem)] });
   });

@@ -12,6 +12,7 @@ import { variableOf } from '#lib/config/environment.ts';
 import { gatewayDir } from '#lib/config/folders.ts';
 import { type ConfigError, loadConfig, localFilesOf } from '#lib/config/load.ts';
 import { type ConfigKey, configSchema } from '#lib/config/schema.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 
 let dir: string;
 let server: Server;
@@ -19,6 +20,8 @@ let base: string;
 /** Body of every response; null = 404; undefined = depends on the path. */
 let served: string | null | undefined;
 let requests: { url: string | undefined; authorization: string | undefined }[] = [];
+/** Responses for `/endless.properties` on an open connection: the number now, and the highest so far. */
+const endless = { open: 0, peak: 0 };
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'service-router-config-'));
@@ -27,6 +30,12 @@ beforeAll(async () => {
     if (served === null || request.url === '/missing.properties') response.writeHead(404).end();
     else if (served !== undefined) response.end(served);
     else if (request.url === '/never.properties') return;
+    else if (request.url === '/endless.properties') {
+      endless.open += 1;
+      endless.peak = Math.max(endless.peak, endless.open);
+      response.on('close', () => (endless.open -= 1)).writeHead(503);
+      response.write('an error page');
+    } else if (request.url === '/malformed.properties') response.end('router.port=\\u00zz\n');
     else if (request.url === '/moved.properties') response.writeHead(302, { location: '/r.properties' }).end();
     else response.end('router.port=1002\nrouter.drainMs=1002\n! comment\nlmsDW.url : http://127.0.0.1/a\\\n    b\n');
   });
@@ -44,6 +53,9 @@ function fileLayer(name: string, text: string): string {
   writeFileSync(join(dir, name), text);
   return pathToFileURL(join(dir, name)).href;
 }
+
+const movedProblem = () =>
+  `${base}/moved.properties cannot be read: the server responded with 302: redirects are not followed, so config.url must contain the final address`;
 
 const problemsOf = async (env: NodeJS.ProcessEnv, required: never[] = []) =>
   loadConfig({ env, required }).then(
@@ -202,9 +214,34 @@ describe('remote files', () => {
   });
 
   it('are not read from the target of a redirect, which could leave https', async () => {
-    expect(await problemsOf({ CONFIG_URL: `${base}/moved.properties` })).toEqual([
-      `${base}/moved.properties cannot be read: the server responded with 302: redirects are not followed`,
-    ]);
+    requests = [];
+    expect(await problemsOf({ CONFIG_URL: `${base}/moved.properties` })).toEqual([movedProblem()]);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('are not fetched any longer once the signal aborts', async () => {
+    requests = [];
+    const stopping = new AbortController();
+    const env = { CONFIG_URL: `${base}/never.properties`, CONFIG_TIMEOUTMS: '1000000' };
+    const loading = expect(loadConfig({ env, signal: stopping.signal })).rejects.toThrow('never.properties');
+    await pollUntil('the request', () => requests.length > 0);
+    stopping.abort();
+    await loading;
+    expect(requests).toHaveLength(1);
+  });
+
+  it('leave no connection of an error response open, even if its body never ends', async () => {
+    const [problem] = await problemsOf({ CONFIG_URL: `${base}/endless.properties`, CONFIG_TIMEOUTMS: '1000000' });
+    expect(problem).toContain('the server responded with 503');
+    await pollUntil('the last connection to be closed', () => endless.open === 0);
+    expect(endless.peak).toBe(1);
+  });
+
+  it.each([
+    ['missing.properties', true],
+    ['moved.properties', false],
+  ])('%s: the error reports an outage: %s', async (file, isOutage) => {
+    await expect(loadConfig({ env: { CONFIG_URL: `${base}/${file}` } })).rejects.toMatchObject({ isOutage });
   });
 
   describe('last known good copy', () => {
@@ -230,6 +267,19 @@ describe('remote files', () => {
         `${base}/r.properties cannot be read: the server responded with 404; its last known good copy is used`,
       ]);
       expect(warnings).toEqual([]);
+    });
+
+    it.each([
+      ['redirects to another address', 'moved', movedProblem],
+      [
+        'returns a malformed file',
+        'malformed',
+        () => expect.stringMatching(/\/malformed\.properties cannot be read: /),
+      ],
+    ])('is not used when the server %s', async (_condition, name, problem) => {
+      const env = { ...withCopies(name), CONFIG_URL: `${base}/${name}.properties` };
+      await serve('router.port=1002\n', () => keep(env));
+      expect(await problemsOf(env)).toEqual([problem()]);
     });
 
     it('is not used with `useCopies: false`', async () => {

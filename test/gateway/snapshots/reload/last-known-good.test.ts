@@ -1,4 +1,5 @@
-// Tests of a router that cannot fetch its remote property file: which copy it starts with, and that it refuses a reload.
+// Tests of a router that cannot fetch its remote property file: which copy it starts with, that it refuses a reload, and
+// when it repeats the reload.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -6,7 +7,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { pollUntil } from '../../../stack/poll-until.ts';
 import { startProgram } from '../../../stack/program.ts';
 import { type ReloadableRouter, startReloadableRouter } from './reloadable-router.ts';
 
@@ -52,4 +54,20 @@ it('starts with the copy from the first start, when reloads refused later versio
   await again.stop();
   expect(again.output()).toContain('the server responded with 503; its last known good copy is used');
   expect(docs.status).toBe(404);
+});
+
+it('reload.watchMs: a reload is repeated until the file can be fetched, and its problem is logged once', async () => {
+  body = '';
+  const watching = await startReloadableRouter({ ...env, RELOAD_WATCHMS: '20' });
+  onTestFinished(() => watching.stop());
+  const docs = async () => (await fetch(`${watching.url}/docs`)).status;
+  expect(await docs()).toBe(200);
+  body = undefined;
+  expect(await watching.reload()).toBe('refused');
+  const refused = async () => (await watching.counts())['router_config_reloads_total{result="refused"}'] ?? 0;
+  await pollUntil('further attempts', async () => (await refused()) >= 3);
+  body = 'router.docs=false\n';
+  await pollUntil('the fetched file to take effect', async () => (await docs()) === 404);
+  await pollUntil('the reload to be logged', () => watching.program.output().includes('configuration was reloaded'));
+  expect(watching.program.output().match(/the configuration was refused/g)).toHaveLength(1);
 });

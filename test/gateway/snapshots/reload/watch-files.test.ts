@@ -102,6 +102,22 @@ it('reports one change for a file that has changed since the known digests were 
   expect(changes).toBe(1);
 });
 
+it('reports each poll that finds neither a change nor unstable content', async () => {
+  writeFileSync(join(dir, 'map.yml'), 'a');
+  const reports: string[] = [];
+  const files = () => {
+    // The second and third poll find another content than the poll before.
+    if (looks === 1 || looks === 2) writeFileSync(join(dir, 'map.yml'), `content ${looks}`);
+    looks += 1;
+    return [join(dir, 'map.yml')];
+  };
+  const onChange = () => void reports.push('change');
+  const onNoChange = () => void reports.push('no change');
+  watch = await watchFiles({ intervalMs: 5, files, onChange, onNoChange });
+  await pollUntil('four reports', () => reports.length >= 4);
+  expect(reports.slice(0, 4)).toEqual(['change', 'no change', 'no change', 'no change']);
+});
+
 it('reports no change when the content is never stable and then returns to the original', async () => {
   writeFileSync(join(dir, 'map.yml'), 'a');
   const path = [join(dir, 'map.yml')];
