@@ -30,8 +30,8 @@ export function toFailure(error: unknown): Outcome {
   return { exitCode: 1, lines, json: { ok: false, problems: lines } };
 }
 
-/** Errors such as ConfigError and DefinitionError have a list of problems; every other error has one line. */
-function linesOf(error: unknown): readonly string[] {
+/** Returns the lines of an error. ConfigError and DefinitionError, for example, have a list of problems. */
+export function linesOf(error: unknown): readonly string[] {
   if (error instanceof CommandError) return error.lines;
   const { problems, message } = error as { problems?: readonly string[]; message?: string };
   return problems ?? [message ?? String(error)];

@@ -1,8 +1,8 @@
 // Finds the workers of a gateway: those in its own folder, and those of the product whose task types it defines.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { basename, join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { productDir } from '#lib/config/folders.ts';
 import { ConfigError } from '#lib/config/load.ts';
 import { workers as ofProduct, type WorkerRegistry } from './index.ts';
@@ -30,13 +30,23 @@ function definedTaskTypes(dir: string): string[] {
 
 async function importOwn(file: string): Promise<WorkerRegistry> {
   if (!existsSync(file)) return {};
-  const imported = (await import(pathToFileURL(file).href).catch((error: Error) => {
-    throw new ConfigError([`${ownFile} cannot be loaded: ${error.message}`]);
+  const imported = (await import(pathToFileURL(file).href).catch((error: unknown) => {
+    throw new ConfigError([`${ownFile} cannot be loaded: ${describe(error, join(file, '../..'))}`]);
   })) as { workers?: unknown };
   if (isRegistry(imported.workers)) return imported.workers;
   throw new ConfigError([
     `${ownFile} must export workers: an object with create and pools for each task type (docs/how-to/make-a-gateway.md)`,
   ]);
+}
+
+/** Returns the message of an error, after file and line if Node cannot compile a file. */
+function describe(error: unknown, dir: string): string {
+  const { message = String(error), stack = '' } = (error ?? {}) as Partial<Error>;
+  // Node names the place of a syntax error in TypeScript, as path or URL, only in the first line of the stack.
+  const [, place, line] = /^((?:file:|\/).+):(\d+)\n/.exec(stack) ?? [];
+  if (place === undefined) return message;
+  const path = place.startsWith('file:') ? fileURLToPath(place) : place;
+  return `${relative(dir, path)}:${line}: ${message}`;
 }
 
 function isRegistry(value: unknown): value is WorkerRegistry {

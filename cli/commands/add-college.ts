@@ -1,21 +1,24 @@
 // The command `add-college`: adds the adaptor of a college to the properties of a gateway.
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { taskTypeOfBackEnd } from '#lib/config/back-end-name.ts';
 import { problemOfBackEndUrl } from '#lib/config/back-end-url.ts';
+import { backEndsOf, keyOfBackEnd } from '#lib/config/back-ends.ts';
 import type { LoadedConfig } from '#lib/config/load.ts';
 import { problemOfTaskDomain } from '#lib/config/task-domain.ts';
 import { isMisCode } from '#lib/config/mis-code.ts';
 import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
+import { taskTypesOf } from '#lib/conductor/definitions/workflow-tasks.ts';
 import { pathsOf } from '../../gateway/plugin-api/gateway-config-schema.ts';
-import { actionOf } from '../../gateway/plugin-api/gateway-routes.ts';
+import { actionsOf } from '../../gateway/plugin-api/gateway-routes.ts';
 import { type SoundFolder, soundFolder } from './check.ts';
 import type { CommandContext, CommandDefinition } from '../command-definition.ts';
 import { addDirOption, folderOf } from '../gateway/gateway-folder.ts';
 import { setProperties } from '../edit/property-file.ts';
 import { areCommitted, undoLine } from '../edit/undo.ts';
-import { writeFilesVerified } from '../edit/write-files.ts';
+import { readIfExists, writeFilesVerified } from '../edit/write-files.ts';
 import { CommandError, type Outcome } from '../outcome.ts';
+import { listWords } from '../output/list-words.ts';
 import { alignColumns } from '../output/table.ts';
 
 /** Address, task domain and gateway folder that the command line names. */
@@ -56,16 +59,17 @@ const propertyFile = 'config/default.properties';
 async function runAddCollege(options: AddCollegeOptions, { args, host }: CommandContext): Promise<Outcome> {
   const dir = folderOf(options);
   const college = readCollege(args[0] ?? '', options);
+  // Read before the checks, so that what they find still holds when the file is written.
+  const before = readIfExists(join(dir, propertyFile));
   const folder = await soundFolder(dir, host.env, 'nothing was added: the gateway already had these problems');
-  const path = pathOfCollege(college, folder);
-  if (isConfigured(college, folder.loaded)) return describe(college, { folder, path, changed: [], undo: [] });
-  const file = join(dir, propertyFile);
-  const text = setProperties(readFileSync(file, 'utf8'), keysOf(college));
+  const targets = targetsOf(college, folder);
+  if (isConfigured(college, folder.loaded)) return describe(college, { folder, targets, changed: [], undo: [] });
+  const after = setProperties(before ?? '', keysOf(college));
   const changed = [propertyFile];
   const undo = undoLine(dir, { changed, wereCommitted: areCommitted(dir, changed) });
   const check = () => soundFolder(dir, host.env, 'nothing was added');
-  const verified = await writeFilesVerified(new Map([[file, text]]), check);
-  return describe(college, { folder: verified, path, changed, undo: [undo] });
+  const verified = await writeFilesVerified(dir, new Map([[propertyFile, { before, after }]]), check);
+  return describe(college, { folder: verified, targets, changed, undo: [undo] });
 }
 
 interface College {
@@ -108,13 +112,34 @@ function isConfigured(college: College, { config, origins }: LoadedConfig): bool
   ]);
 }
 
-/** Returns the public path of a college. @throws CommandError when no route of the gateway leads to colleges */
-function pathOfCollege({ mis }: College, { gateway }: SoundFolder): string {
-  for (const { endpoint, steps } of gateway.routes) {
-    const parameter = actionOf(steps, 'workflow')?.['domainOf'];
-    const path = pathsOf(endpoint).at(-1);
-    if (typeof parameter === 'string' && path !== undefined) return path.replace(`:${parameter}`, mis);
-  }
+/** Where the requests on a public path of a college go. */
+interface Target {
+  readonly path: string;
+  /** The address, or where the workers of the college find it. */
+  readonly to: string;
+  readonly isAdaptor: boolean;
+}
+
+/**
+ * Returns the public paths that lead to a college, those to its adaptor first.
+ * @throws CommandError when no route of the gateway leads to colleges
+ */
+function targetsOf({ mis, url }: College, { gateway, definitions, loaded }: SoundFolder): Target[] {
+  const plain = new Map(Object.keys(backEndsOf(loaded.config)).map((name) => [taskTypeOfBackEnd(name), name]));
+  const targets = gateway.routes.flatMap(({ endpoint, steps }) =>
+    actionsOf(steps, 'workflow').flatMap(({ name: workflow, domainOf }): Target[] => {
+      const path = pathsOf(endpoint).at(-1);
+      if (typeof domainOf !== 'string' || path === undefined) return [];
+      const ofWorkflow = definitions.workflows.filter(({ definition }) => definition.name === workflow);
+      const backEnds = ofWorkflow.flatMap(({ definition }) =>
+        taskTypesOf(definition).flatMap((type) => plain.get(type) ?? []),
+      );
+      const keys = [...new Set(backEnds.map(keyOfBackEnd))];
+      const to = keys.length === 0 ? url : `${listWords(keys)} of these workers`;
+      return [{ path: path.replace(`:${domainOf}`, mis), to, isAdaptor: keys.length === 0 }];
+    }),
+  );
+  if (targets.length > 0) return targets.toSorted((one, other) => Number(other.isAdaptor) - Number(one.isAdaptor));
   throw new CommandError([
     'no route of this gateway leads to college adaptors: set the parameter `domainOf` of the policy `workflow` in a route',
   ]);
@@ -122,15 +147,16 @@ function pathOfCollege({ mis }: College, { gateway }: SoundFolder): string {
 
 interface Added {
   readonly folder: SoundFolder;
-  readonly path: string;
+  /** At least one. */
+  readonly targets: readonly Target[];
   /** Empty when the college was already configured like this. */
   readonly changed: readonly string[];
   /** How to undo it; empty when nothing was changed. */
   readonly undo: readonly string[];
 }
 
-function describe(college: College, { folder, path, changed, undo }: Added): Outcome {
-  const { mis, url, domain } = college;
+function describe(college: College, { folder, targets, changed, undo }: Added): Outcome {
+  const { mis, domain } = college;
   const handlers = forColleges(folder.definitions, folder.loaded.config)
     .eventHandlers.map(({ definition }) => definition.name)
     .filter((name) => name.endsWith(`-${mis}`));
@@ -141,7 +167,7 @@ function describe(college: College, { folder, path, changed, undo }: Added): Out
       ...changed.map((file) => `changed  ${file}`),
       '',
       ...alignColumns([
-        ['requests', `${path} → ${url}`],
+        ...targets.map(({ path, to }, index) => [index === 0 ? 'requests' : '', `${path} → ${to}`]),
         ['workers', `those with WORKERS_DOMAIN=${domain}`],
         [
           'MDM',
@@ -153,9 +179,9 @@ function describe(college: College, { folder, path, changed, undo }: Added): Out
       '',
       'npm start serves the college. In a deployment:',
       ...(handlers.length === 0 ? [] : ['- register the event handler with apply']),
-      '- reload the routers, and run workers beside the adaptor',
+      `- reload the routers, and run workers beside the ${targets.some(({ isAdaptor }) => isAdaptor) ? 'adaptor' : 'back end'}`,
       ...undo,
     ],
-    json: { ok: true, college, path, eventHandlers: handlers, changed },
+    json: { ok: true, college, path: targets[0]?.path, eventHandlers: handlers, changed },
   };
 }

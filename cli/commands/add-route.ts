@@ -1,7 +1,6 @@
 // The command `add-route`: adds a route to a plain back end to the files of a gateway.
 
-import { readFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { taskTypeOfBackEnd } from '#lib/config/back-end-name.ts';
 import { keyOfBackEnd } from '#lib/config/back-ends.ts';
@@ -14,7 +13,7 @@ import { pathsOverlap } from '../edit/paths-overlap.ts';
 import { setProperties } from '../edit/property-file.ts';
 import { routeDefinitions } from '../edit/route-definitions.ts';
 import { areCommitted, undoLine } from '../edit/undo.ts';
-import { writeFilesVerified } from '../edit/write-files.ts';
+import { editFile, type FileChange, writeFilesVerified } from '../edit/write-files.ts';
 import { addDirOption, folderOf } from '../gateway/gateway-folder.ts';
 import { type AddRouteOptions, readRoute } from '../input/route.ts';
 import { CommandError, type Outcome } from '../outcome.ts';
@@ -69,12 +68,12 @@ async function runAddRoute(options: AddRouteOptions, { args, host }: CommandCont
   const taken = await findTaken(route, { folder, dir });
   if (taken.length > 0) throw new CommandError(taken);
   const key = keyOfBackEnd(route.name);
-  const created = createdTexts(route, folder);
-  const changed = changedTexts({ route, folder, dir, properties: { [key]: url } });
-  const absolute = [...created, ...changed].map(([file, text]) => [resolve(dir, file), text] as const);
+  const created = newFiles(route, folder);
+  const changed = changedFiles({ route, folder, dir, properties: { [key]: url } });
   const written = { created: [...created.keys()], changed: [...changed.keys()] };
   const undoable = { ...written, wereCommitted: areCommitted(dir, written.changed) };
-  await writeFilesVerified(new Map(absolute), () => soundFolder(dir, host.env, 'nothing was added'));
+  const check = () => soundFolder(dir, host.env, 'nothing was added');
+  await writeFilesVerified(dir, new Map([...created, ...changed]), check);
   return describe(route, { url, key, ...written, undo: undoLine(dir, undoable) });
 }
 
@@ -115,10 +114,11 @@ function describeOverlaps(
     .map(([path, other]) => `--path: ${path} overlaps ${other} of the route ${name}`);
 }
 
-/** Returns the text of each definition file, by path below the folder. */
-function createdTexts({ name, methods }: RouteToAdd, { loaded, definitions }: SoundFolder): Map<string, string> {
+/** Returns the definition files, by path below the folder. */
+function newFiles({ name, methods }: RouteToAdd, { loaded, definitions }: SoundFolder): Map<string, FileChange> {
   const writes = methods.some((method) => !isSafeMethod(method));
-  return routeDefinitions({ name, writes, config: loaded.config, definitions });
+  const texts = routeDefinitions({ name, writes, config: loaded.config, definitions });
+  return new Map([...texts].map(([file, after]) => [file, { before: undefined, after }]));
 }
 
 interface Change {
@@ -128,14 +128,14 @@ interface Change {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Returns the new text of each file that already exists, by path below the folder. */
-function changedTexts({ route, folder: { loaded, gateway }, dir, properties }: Change): Map<string, string> {
+/** Returns the changes of files that already exist, by path below the folder. */
+function changedFiles({ route, folder: { loaded, gateway }, dir, properties }: Change): Map<string, FileChange> {
   const ofWorkflows = gateway.routes.filter(({ workflow }) => workflow !== undefined);
   const neighbours = new Set(ofWorkflows.flatMap(({ name, pipeline }) => [name, pipeline]));
-  const { file } = gatewayFile(loaded.config, dir);
+  const gatewayConfig = relative(dir, gatewayFile(loaded.config, dir).file);
   return new Map([
-    [relative(dir, file), addToGatewayConfig(readFileSync(file, 'utf8'), route, neighbours)],
-    [propertyFile, setProperties(readFileSync(join(dir, propertyFile), 'utf8'), properties)],
+    [gatewayConfig, editFile(dir, gatewayConfig, (text) => addToGatewayConfig(text, route, neighbours))],
+    [propertyFile, editFile(dir, propertyFile, (text) => setProperties(text, properties))],
   ]);
 }
 

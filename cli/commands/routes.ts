@@ -9,7 +9,7 @@ import type { Outcome } from '../outcome.ts';
 import { readGateway } from '../gateway/read-gateway.ts';
 import { addDirOption, folderOf } from '../gateway/gateway-folder.ts';
 import {
-  type Access,
+  type BearerStep,
   createRouteTable,
   type RouteBulkhead,
   type RoutedWorkflow,
@@ -58,20 +58,21 @@ function toJson(route: RouteTableEntry): Record<string, unknown> {
 
 const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'bulkhead', 'limits'];
 
-/** Each route has as many rows as it has paths or workflows; the first row shows what they share. */
+/** Each route has as many rows as it has paths, steps `bearer` or workflows; the first row shows what they share. */
 function describe(table: readonly RouteTableEntry[]): string[] {
   return [...formatTable(columns, table.flatMap(describeRoute)), ...table.flatMap(describeNotes)];
 }
 
-function describeRoute({ route, methods, host, paths, access, workflows, limits }: RouteTableEntry): string[][] {
+function describeRoute({ route, methods, host, paths, bearer, workflows, limits }: RouteTableEntry): string[][] {
   const started = workflows.length === 0 ? [['-', '-', '-', '-']] : workflows.map(describeWorkflow);
-  return Array.from({ length: Math.max(paths.length, started.length) }, (_, row) => {
+  const required = bearer.length === 0 ? ['no token'] : bearer.map(describeBearer);
+  return Array.from({ length: Math.max(paths.length, required.length, started.length) }, (_, row) => {
     const whenFirst = (text: string) => (row === 0 ? text : '');
     return [
       whenFirst(route),
       whenFirst(methods?.join(' ') ?? 'any'),
       `${whenFirst(host ?? '')}${paths[row] ?? ''}`,
-      whenFirst(describeAccess(access)),
+      required[row] ?? '',
       ...(started[row] ?? ['', '', '', '']),
       whenFirst(describeLimits(limits)),
     ];
@@ -94,14 +95,14 @@ function describeVersions(workflow: WorkflowTarget): string {
   return pinned === undefined ? '' : describeShares(pinned);
 }
 
-function describeAccess({ token, scopes, anyScope, writeScope }: Access): string {
-  if (!token) return 'no token';
+function describeBearer({ scopes, anyScope, writeScope, condition }: BearerStep): string {
   const parts = [
     ...(scopes.length > 0 ? [scopes.join(' and ')] : []),
     ...(anyScope.length > 0 ? [anyScope.join(' or ')] : []),
     ...(writeScope === undefined ? [] : [`for writes: ${writeScope}`]),
   ];
-  return parts.length === 0 ? 'any token' : parts.join('; ');
+  const required = parts.length === 0 ? 'any token' : parts.join('; ');
+  return condition === undefined ? required : `${required} if ${condition}`;
 }
 
 function describeLimits({

@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { join, relative, resolve } from 'node:path';
+import { listWords } from '../output/list-words.ts';
 import { quote } from '../output/quote.ts';
 
 /** Files that a command has written, as paths below the folder of the gateway. */
@@ -25,8 +26,8 @@ export function areCommitted(dir: string, files: readonly string[]): boolean {
 /** Returns a shell command that undoes a change of committed files, otherwise a line that says what to remove. */
 export function undoLine(dir: string, { changed, created = [], wereCommitted }: Written): string {
   if (!wereCommitted) {
-    const rest = created.length === 0 ? '' : `, and delete ${created.join(', ')}`;
-    return `Undo: remove what was added to ${changed.join(', ')}${rest}`;
+    const rest = created.length === 0 ? '' : `, and delete ${listWords(created)}`;
+    return `Undo: remove what was added to ${listWords(changed)}${rest}`;
   }
   const folder = relative('.', dir);
   const git = folder === '' ? 'git' : `git -C ${quote(folder)}`;

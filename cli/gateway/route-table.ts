@@ -7,7 +7,7 @@ import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.t
 import { findWorkflow, taskTypesOf } from '#lib/conductor/definitions/workflow-tasks.ts';
 import type { Gateway } from '../../gateway/configuration/validate-gateway.ts';
 import { pathsOf, type PipelineStep } from '../../gateway/plugin-api/gateway-config-schema.ts';
-import { actionOf, actionsOf } from '../../gateway/plugin-api/gateway-routes.ts';
+import { actionsOf } from '../../gateway/plugin-api/gateway-routes.ts';
 import type { RouteLimits } from '../../gateway/plugin-api/policy.ts';
 
 /** One apiEndpoint of the gateway configuration. Properties of policies that its pipeline lacks are absent. */
@@ -19,6 +19,9 @@ export interface RouteTableEntry {
   readonly methods?: readonly string[];
   /** Host of the endpoint; absent when it accepts any host. */
   readonly host?: string;
+  /** The steps `bearer`. A request needs what all of those require whose condition it meets. */
+  readonly bearer: readonly BearerStep[];
+  /** The first of `bearer`, in the form that programs read before all of them were listed. */
   readonly access: Access;
   /** The workflows that the route starts, one for each step: steps with a condition serve some of the requests. */
   readonly workflows: readonly RoutedWorkflow[];
@@ -47,16 +50,22 @@ export interface RoutedWorkflow extends WorkflowTarget {
   readonly bulkhead: RouteBulkhead;
 }
 
-/** What the route requires of a client. */
-export interface Access {
-  /** False when the route needs no access token. */
-  readonly token: boolean;
+/** What a step `bearer` requires of the access token. */
+export interface BearerStep {
   /** The token needs all of these scopes. */
   readonly scopes: readonly string[];
   /** The token needs one of these scopes. */
   readonly anyScope: readonly string[];
   /** Needed in addition by every method but GET, HEAD and OPTIONS. */
   readonly writeScope?: string;
+  /** Condition of the step with its parameters: `method PATCH`. */
+  readonly condition?: string;
+}
+
+/** What the route requires of a client. */
+export interface Access extends Omit<BearerStep, 'condition'> {
+  /** False when the route needs no access token. */
+  readonly token: boolean;
 }
 
 /** The bulkhead of a route: its share of the concurrency limits and its circuit breaker. */
@@ -80,6 +89,7 @@ export function createRouteTable(
 ): RouteTableEntry[] {
   return routes.map(({ name: route, endpoint, steps }) => {
     const { host, methods } = endpoint;
+    const bearer = bearerSteps(steps);
     const workflows = actionsOf(steps, 'workflow').map((action) => ({
       ...targetOf(action, definitions),
       responseDeadlineMs: deadlineOf(action, config),
@@ -90,7 +100,8 @@ export function createRouteTable(
       paths: pathsOf(endpoint),
       ...(methods === undefined ? {} : { methods }),
       ...(host === undefined ? {} : { host }),
-      access: accessOf(steps),
+      bearer,
+      access: accessOf(bearer),
       workflows,
       ...describeFirst(workflows),
       limits: limitsOf(steps, declarations, config),
@@ -99,10 +110,34 @@ export function createRouteTable(
   });
 }
 
-function accessOf(steps: readonly PipelineStep[]): Access {
-  const action = actionOf(steps, 'bearer');
-  const { scopes = [], anyScope = [], writeScope } = (action ?? {}) as Partial<Access>;
-  return { token: action !== undefined, scopes, anyScope, ...(writeScope === undefined ? {} : { writeScope }) };
+function bearerSteps(steps: readonly PipelineStep[]): BearerStep[] {
+  return steps
+    .filter(({ policy }) => policy === 'bearer')
+    .map(({ action, condition }) => {
+      const { scopes = [], anyScope = [], writeScope } = action as Partial<BearerStep>;
+      return {
+        ...{ scopes, anyScope },
+        ...(writeScope === undefined ? {} : { writeScope }),
+        ...(condition === undefined ? {} : { condition: describeCondition(condition) }),
+      };
+    });
+}
+
+/** Returns a condition with its parameters: `not (method GET POST)`. */
+function describeCondition({ name, ...parameters }: NonNullable<PipelineStep['condition']>): string {
+  const values = Object.values(parameters as Record<string, unknown>).flat();
+  const words = values.map((value) =>
+    typeof value === 'object' && value !== null
+      ? `(${describeCondition(value as NonNullable<PipelineStep['condition']>)})`
+      : String(value),
+  );
+  return [name, ...words].join(' ');
+}
+
+function accessOf([first]: readonly BearerStep[]): Access {
+  if (first === undefined) return { token: false, scopes: [], anyScope: [] };
+  const { condition: _condition, ...access } = first;
+  return { token: true, ...access };
 }
 
 function describeFirst(

@@ -1,5 +1,6 @@
 // Parses durations, moments and counts in options, and formats durations.
 
+import { parseTime } from '#lib/conductor/executions/parse-time.ts';
 import { CommandError } from '../outcome.ts';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -18,16 +19,16 @@ export function parseDuration(text: string, option: string): number {
 }
 
 /**
- * Returns a moment in milliseconds since 1970. Takes RFC 3339 (`2026-11-21`, `2026-11-21T08:00:00Z`) or an age (`2h`).
+ * Returns a moment in milliseconds since 1970. Takes a time (`2026-11-21`, `2026-11-21T08:00:00Z`) or an age (`2h`).
  * @throws CommandError for any other text
  */
 export function parseMoment(text: string, option: string, now: number): number {
-  if (/^\d{4}-\d{2}-\d{2}/.test(text)) {
-    const time = Date.parse(text);
-    if (!Number.isNaN(time)) return time;
-  }
+  const time = parseTime(text);
+  if (!Number.isNaN(time)) return time;
   if (/^[\d.]+(?:ms|[smhd])$/.test(text)) return now - parseDuration(text, option);
-  throw new CommandError([`${option} must be a time such as 2026-11-21T08:00:00Z or an age such as 2h, not ${text}`]);
+  throw new CommandError([
+    `${option} must be a time such as 2026-11-21T08:00Z (UTC without a zone) or an age such as 2h, not ${text}`,
+  ]);
 }
 
 /** Returns a whole number of at least `least`. @throws CommandError for any other text */

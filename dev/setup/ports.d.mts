@@ -1,12 +1,16 @@
 // Type declarations of ports.mjs.
 
-/** A port of the stack, on 127.0.0.1. */
+/** A port of the stack. */
 export interface StackPort {
   readonly port: number;
   /** Environment variable that sets the port. */
   readonly variable: string;
   /** The program that listens on the port. */
   readonly use: string;
+  /** Address that the program listens on; default 127.0.0.1. */
+  readonly host?: string;
+  /** Configuration key of the address, when it can be set. */
+  readonly hostKey?: 'router.host' | 'ops.host' | 'backends.host';
 }
 
 /** Every port of `npm start` with its default. The port is not used when the configuration key in `unless` is set. */
@@ -24,5 +28,5 @@ export function knownPorts(root: string, env: NodeJS.ProcessEnv): StackPort[];
  */
 export function findTakenPorts(ports: readonly StackPort[]): Promise<string[]>;
 
-/** Returns a port that is currently free. */
-export function findFreePort(): Promise<number>;
+/** Returns a port that is currently free. @param host address that the program listens on; default 127.0.0.1 */
+export function findFreePort(host?: string): Promise<number>;

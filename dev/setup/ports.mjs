@@ -8,13 +8,16 @@ import { join } from 'node:path';
 
 const variableOf = (key) => key.replaceAll('.', '_').toUpperCase();
 
-/** Every port of `npm start` with the configuration's default. The port is not used when the configuration key named by `unless` is set. */
+/**
+ * Every port of `npm start` with the configuration's default. The port is not used when the configuration key named by
+ * `unless` is set. `hostKey` names the key of the address; without one, the program listens on 127.0.0.1.
+ */
 export const stackPorts = [
-  { key: 'router.port', port: 8080, use: 'router' },
-  { key: 'ops.port', port: 8081, use: 'operations' },
+  { key: 'router.port', port: 8080, use: 'router', hostKey: 'router.host' },
+  { key: 'ops.port', port: 8081, use: 'operations', hostKey: 'ops.host' },
   { key: 'conductor.port', port: 8082, use: 'workflow engine', unless: 'conductor.url' },
   { key: 'idp.port', port: 8083, use: 'identity provider', unless: 'oauth.issuer' },
-  { key: 'backends.port', port: 8084, use: 'back ends' },
+  { key: 'backends.port', port: 8084, use: 'back ends', hostKey: 'backends.host' },
 ].map((entry) => ({ ...entry, variable: variableOf(entry.key) }));
 
 /**
@@ -22,33 +25,44 @@ export const stackPorts = [
  * environment variables, and defaults that no property file can override.
  * @param {string} root folder of package.json
  * @param {Readonly<Record<string, string | undefined>>} env
- * @returns {{ port: number, variable: string, use: string }[]}
+ * @returns {import('./ports.d.mts').StackPort[]}
  */
 export function knownPorts(root, env) {
   const text = readFileSync(join(root, 'config/default.properties'), 'utf8');
   const keysOfFile = new Set(text.split('\n').map((line) => line.trim().split(/[=:\s]/, 1)[0]));
   const hasOtherFiles = Boolean(env['CONFIG_URL'] || env['PROFILE']);
-  return stackPorts.flatMap(({ key, variable, port, use, unless }) => {
+  const isInFile = (key) => hasOtherFiles || keysOfFile.has(key);
+  return stackPorts.flatMap(({ key, variable, port, use, unless, hostKey }) => {
     if (unless !== undefined && (env[variableOf(unless)] || keysOfFile.has(unless))) return [];
+    const host = addressOf(hostKey, { env, isInFile });
     // Invalid values, and 0 for any free port, are left to the configuration.
-    if (env[variable])
-      return /^[1-9]\d{0,4}$/.test(env[variable]) ? [{ port: Number(env[variable]), variable, use }] : [];
-    return hasOtherFiles || keysOfFile.has(key) ? [] : [{ port, variable, use }];
+    const known = env[variable] ? /^[1-9]\d{0,4}$/.test(env[variable]) : !isInFile(key);
+    return known && host !== undefined ? [{ port: Number(env[variable] || port), variable, use, ...host }] : [];
   });
 }
 
+/** Returns the address of a port, for {@link findTakenPorts}; undefined when a property file may set it. */
+function addressOf(hostKey, { env, isInFile }) {
+  if (hostKey === undefined) return {};
+  const host = env[variableOf(hostKey)];
+  if (host) return { host, hostKey };
+  return isInFile(hostKey) ? undefined : {};
+}
+
 /**
- * Checks the ports.
- * @param {readonly { port: number, variable: string, use: string }[]} ports
+ * Checks the ports, each on the address that its program listens on.
+ * @param {readonly import('./ports.d.mts').StackPort[]} ports
  * @returns {Promise<string[]>} one line for each port that is taken, cannot be used or is set twice
  */
 export async function findTakenPorts(ports) {
   const lines = await Promise.all(
-    ports.map(async ({ port, variable, use }, index) => {
+    ports.map(async ({ port, variable, use, host, hostKey }, index) => {
       const earlier = ports.slice(0, index).find((other) => other.port === port);
       if (earlier) return `Port ${port} is set for both ${earlier.use} (${earlier.variable}) and ${use} (${variable}).`;
-      const code = await errorOf(port);
+      const code = await errorOf(port, host);
       if (code === undefined) return undefined;
+      if (hostKey !== undefined && !portErrors.includes(code))
+        return `The ${use} cannot listen on ${host} (${code}): set ${variableOf(hostKey)} to an address of this machine.`;
       const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`;
       return `Port ${port} (${use}) ${problem}: set ${variable} to another one.`;
     }),
@@ -56,12 +70,15 @@ export async function findTakenPorts(ports) {
   return lines.filter((line) => line !== undefined);
 }
 
+/** Errors that another port does not have. All others concern the address. */
+const portErrors = ['EADDRINUSE', 'EACCES'];
+
 /** Listens on the port for a moment. Returns the code of the error, such as EADDRINUSE; undefined without one. */
-function errorOf(port) {
+function errorOf(port, host = '127.0.0.1') {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', ({ code }) => resolve(code));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(undefined)));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
   });
 }
 
@@ -72,13 +89,14 @@ const maxTries = 100;
 /**
  * Finds a port for a program that cannot choose one itself. Until this process ends, no other call returns the same
  * port, in this process or another one: a UDP socket on the port reserves it and does not affect TCP servers.
- * @returns {Promise<number>} a TCP port of the loopback interface that nothing listens on
+ * @param {string} [host] address that the program listens on; default 127.0.0.1
+ * @returns {Promise<number>} a TCP port of this address that nothing listens on
  */
-export async function findFreePort() {
+export async function findFreePort(host) {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const port = randomInt(freePorts.from, freePorts.to);
     const reservation = await reserve(port);
-    if (reservation !== undefined && (await errorOf(port)) === undefined) return port;
+    if (reservation !== undefined && !portErrors.includes(await errorOf(port, host))) return port;
     reservation?.close();
   }
   throw new Error(`no free port between ${freePorts.from} and ${freePorts.to} in ${maxTries} tries`);

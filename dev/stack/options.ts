@@ -109,9 +109,7 @@ export async function readSettings(
   if (store === 'redis' && givenEngine !== undefined)
     throw new Error(`--store redis requires that the stack starts the engine, but conductor.url is ${givenEngine}`);
   const givenIssuer = origins['oauth.issuer'] === undefined ? undefined : config['oauth.issuer'];
-  const ports = await Promise.all(
-    stackPorts.map(async (entry) => ({ ...entry, port: config[entry.key] || (await findFreePort()) })),
-  );
+  const ports = await Promise.all(stackPorts.map((entry) => portOf(entry, config)));
   const own = urlsOf(config, ports);
   const urls = { ...own, engine: givenEngine ?? own.engine, identityProvider: givenIssuer ?? own.identityProvider };
   const isUnset = ([key]: readonly [key: string, value: string]) => origins[key] === undefined;
@@ -174,6 +172,13 @@ async function redisOf(
   // An engine on Redis has no index. In its Redis, the router's records are as durable as the executions.
   const ownUrl = redisPort === undefined ? undefined : redisUrlOf(redisPort);
   return { redisPort, redisUrl: config['redis.url'] ?? ownUrl, recordsKeyPrefix: config['records.keyPrefix'] };
+}
+
+/** Returns the port with its number and address in the configuration; for port 0, with a free one. */
+async function portOf(entry: (typeof stackPorts)[number], config: Config): Promise<(typeof stackPorts)[number]> {
+  const host = entry.hostKey === undefined ? undefined : config[entry.hostKey];
+  const port = config[entry.key] || (await findFreePort(host));
+  return { ...entry, ...(host === undefined ? {} : { host }), port };
 }
 
 /** Returns the base URL of each program of the stack, as other programs of this machine reach it. */

@@ -22,6 +22,8 @@ export async function waitUntilReady({ operations, signal, onWait }: ReadinessOp
   for (;;) {
     const missing = await fetchMissing(operations);
     if (missing === undefined) return;
+    // The stop of the stack shows what it waits for itself.
+    signal.throwIfAborted();
     onWait(missing);
     await delay(pauseMs, undefined, { signal });
   }

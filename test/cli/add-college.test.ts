@@ -42,6 +42,24 @@ describe('add-college', () => {
     });
   });
 
+  it('shows the address of the adaptor only for routes to adaptors: workers know the address of a plain back end', async () => {
+    await addPlainRoute();
+    const { stdout } = await add('003', '--url', url);
+    expect(stdout).toContain(
+      `requests  /adaptor/003/* → ${url}\n          /library/003/* → backEnd.library.url of these workers\nworkers `,
+    );
+    expect((await add('004', '--url', url, '--json')).json()).toMatchObject({ path: '/adaptor/004/*' });
+  });
+
+  it('shows no address of an adaptor when routes lead only to plain back ends', async () => {
+    await addPlainRoute();
+    copy.replace('gateway.config.yml', 'domainOf: mis #', '#');
+    const { stdout } = await add('003', '--url', url);
+    expect(stdout).toContain('requests  /library/003/* → backEnd.library.url of these workers\nworkers ');
+    expect(stdout).not.toContain(url);
+    expect(stdout).toContain('run workers beside the back end\n');
+  });
+
   it('prints a command of git that undoes the change only when it undoes nothing else', requires('git'), async () => {
     const byHand = 'Undo: remove what was added to config/default.properties';
     expect((await add('003', '--url', url)).stdout).toContain(byHand);
@@ -121,6 +139,13 @@ describe('add-college', () => {
     expect(stderr).toMatch(/^no route of this gateway leads to college adaptors/);
   });
 });
+
+/** Adds a route to a plain back end at each college, before the route to the adaptors. */
+async function addPlainRoute(): Promise<void> {
+  const options = ['--path', '/library/:mis/*', '--methods', 'GET', '--url', 'http://127.0.0.1:8099'];
+  expect(await runCli(['add-route', 'library', ...options, '--dir', copy.dir])).toMatchObject({ exitCode: 0 });
+  copy.replace('gateway.config.yml', 'name: libraryWF', 'domainOf: mis, name: libraryWF');
+}
 
 /** Returns the handler that the template yields for college 003, for a separate file. */
 async function ownHandler(): Promise<object> {

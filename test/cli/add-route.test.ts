@@ -48,7 +48,7 @@ describe('add-route', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toContain('GET  /example/:course_id  →  http://127.0.0.1:8099/courses/:course_id');
     expect(stdout).toContain(
-      'Undo: remove what was added to gateway.config.yml, config/default.properties, and delete workflows/tasks/example_intake.json, workflows/exampleWF.v1.json',
+      'Undo: remove what was added to gateway.config.yml and config/default.properties, and delete workflows/tasks/example_intake.json and workflows/exampleWF.v1.json',
     );
     const checked = await runCli(['check', '--dir', copy.dir]);
     expect(checked.stdout).toMatch(/^example_intake +example \(reads\) +20 s +22 s +25 s$/m);

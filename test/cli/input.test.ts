@@ -1,6 +1,6 @@
 // Tests of how the CLI parses durations, times, counts, states, names and ids, and shows time spans and progress.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { formatSpan, parseCount, parseDuration, parseMoment } from '../../cli/input/duration.ts';
 import { parseExecutionId, parseName } from '../../cli/input/names.ts';
 import { parseStates, parseWords } from '../../cli/input/states.ts';
@@ -26,9 +26,21 @@ describe('spans and moments', () => {
     expect(parseMoment('2026-11-21T08:00:00Z', '--since', now)).toBe(now - 4 * 3_600_000);
     expect(parseMoment('2026-11-21', '--since', now)).toBe(now - 12 * 3_600_000);
     expect(parseMoment('2h', '--since', now)).toBe(now - 2 * 3_600_000);
-    for (const bad of ['yesterday', '2026-13-01', '1700000000']) {
+    for (const bad of ['yesterday', '2026-13-01', '2026-02-31', '2026-11-21 noon', '2026-11-21 25:00', '1700000000']) {
       expect(() => parseMoment(bad, '--since', now), bad).toThrow(/^--since must be a time/);
     }
+  });
+
+  it.each([
+    ['2026-11-21T8:00', '2026-11-21T08:00Z'],
+    ['2026-11-21 8:00', '2026-11-21T08:00Z'],
+    ['2026-11-21 08:00:30.5', '2026-11-21T08:00:30.500Z'],
+    ['2026-11-21 8:00 +0100', '2026-11-21T07:00Z'],
+    ['2026-11-21t08:00:00-05:30', '2026-11-21T13:30Z'],
+  ])('the moment %s: %s, whatever the time zone of the machine', (text, expected) => {
+    vi.stubEnv('TZ', 'Asia/Kolkata');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(parseMoment(text, '--since', 0)).toBe(Date.parse(expected));
   });
 
   it.each([

@@ -107,6 +107,31 @@ describe('router routes', () => {
     ]);
   });
 
+  it('several steps that require tokens: the scopes and the condition of each', async () => {
+    copy.replace(
+      'gateway.config.yml',
+      '    apiEndpoints: [movies]\n    policies:\n      - bearer:\n',
+      `    apiEndpoints: [movies]
+    policies:
+      - bearer:
+          - action: { scopes: [films] }
+          - condition: { name: not, condition: { name: method, methods: [GET, HEAD] } }
+            action: { anyScope: [options, ops] }
+`,
+    );
+    const { stdout } = await runCli(['routes', '--dir', copy.dir]);
+    expect(stdout).toMatch(/^movies +GET +\/movies\/:title +films +moviesWF v1 +25 s +movies_intake +movies +1000/m);
+    expect(stdout).toMatch(/^ +options or ops if not \(method GET HEAD\)$/m);
+    const { routes } = (await runCli(['routes', '--json', '--dir', copy.dir])).json<RoutesJson>();
+    expect(routes.find(({ route }) => route === 'movies')).toMatchObject({
+      access: { token: true, scopes: ['films'], anyScope: [] },
+      bearer: [
+        { scopes: ['films'], anyScope: [] },
+        { scopes: [], anyScope: ['options', 'ops'], condition: 'not (method GET HEAD)' },
+      ],
+    });
+  });
+
   it('empty versions: refused with a message that says so', async () => {
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: {}');
     const refused = await runCli(['routes', '--dir', copy.dir]);

@@ -35,19 +35,16 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
       const logs = await project.run('logs', '--no-color', '--tail=30').catch(() => '');
       throw new Error(`${(error as Error).message}\n${logs}`, { cause: error });
     }
-    await pollUntil(
-      'the router to be ready',
-      () =>
-        health('ready').then(
-          () => true,
-          () => false,
-        ),
-      {
-        timeoutMs: 2 * minutes,
-        everyMs: 1_000,
-      },
-    );
+    await untilReady();
   }
+  const untilReady = () => {
+    const areReady = () =>
+      health('ready').then(
+        () => true,
+        () => false,
+      );
+    return pollUntil('both routers to be ready', areReady, { timeoutMs: 2 * minutes, everyMs: 1_000 });
+  };
   const routers = ['router-a', 'router-b'];
   const health = (question: string) =>
     Promise.all(routers.map((name) => project.run('exec', '-T', name, 'node', 'deploy/image/health.mjs', question)));
@@ -163,18 +160,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
         );
         await project.run('up', '--detach', '--wait', '--no-build', name);
       }
-      await pollUntil(
-        'both routers to be ready',
-        () =>
-          health('ready').then(
-            () => true,
-            () => false,
-          ),
-        {
-          timeoutMs: 2 * minutes,
-          everyMs: 1_000,
-        },
-      );
+      await untilReady();
     },
     10 * minutes,
   );

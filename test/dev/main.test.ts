@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runStack } from '../../dev/stack/run-stack.ts';
 import { codeBlocksOf, readPage } from '../docs/pages.ts';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -24,16 +24,23 @@ afterEach(() => rmSync(stateDir, { recursive: true }));
 const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
 const environment = (env: NodeJS.ProcessEnv) => ({ PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env });
 
-/** Runs `npm start` as a process of its own; `ended` resolves when it exits. */
+/** Runs `npm start` as a process of its own, until the test ends at the latest; `ended` resolves when it exits. */
 function launch(env: NodeJS.ProcessEnv) {
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry], {
+  const program = [process.execPath, '--disable-warning=ExperimentalWarning', entry];
+  // One pipe for both streams: the lines of two pipes have no order when this process reads them late.
+  const child = spawn('/bin/sh', ['-c', 'exec "$0" "$@" 2>&1', ...program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...compileCache, ...environment(env) },
   });
   const output = { printed: '' };
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (output.printed += chunk.toString()));
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.printed += chunk));
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
+  // Before the state directory is removed.
+  onTestFinished(async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
   const untilPrinted = (pattern: RegExp) =>
     pollUntil(`npm start to print ${pattern}`, () => {
       if (pattern.test(output.printed)) return true;
@@ -45,14 +52,22 @@ function launch(env: NodeJS.ProcessEnv) {
   return { child, output, ended, untilPrinted };
 }
 
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Runs `npm start` in this process, for cases that end before it starts the first program of the stack. */
 async function start(env: NodeJS.ProcessEnv, args: string[] = []) {
   let printed = '';
   const keep = (chunk: unknown) => ((printed += String(chunk)), true);
   const spies = [process.stdout, process.stderr].map((stream) => vi.spyOn(stream, 'write').mockImplementation(keep));
   const umask = process.umask();
+  const handlers = signals.map((signal) => process.listeners(signal));
   const code = await runStack(args, environment(env)).finally(() => {
     process.umask(umask);
+    // A handler that stays would end this process, with exit code 1, when Vitest stops it.
+    signals.forEach((signal, index) => {
+      for (const added of process.listeners(signal).filter((handler) => !handlers[index]?.includes(handler)))
+        process.off(signal, added);
+    });
     for (const spy of spies) spy.mockRestore();
   });
   return { code, printed };
@@ -132,6 +147,10 @@ describe('npm start', () => {
       response.writeHead(url === '/health' || method !== 'GET' ? 200 : 404).end('{"healthy":true}'),
     ).listen(0, '127.0.0.1');
     await once(engine, 'listening');
+    onTestFinished(() => {
+      engine.closeAllConnections();
+      engine.close();
+    });
     const { port } = engine.address() as AddressInfo;
     const { child, output, ended, untilPrinted } = launch({
       CONDUCTOR_URL: `http://127.0.0.1:${port}`,
@@ -149,8 +168,6 @@ describe('npm start', () => {
     expect(printed).toMatch(
       /Stopping\. Press Ctrl-C again to stop immediately\.\nWaiting for workers, workers-002, pruner to end\.\nWaiting for router to end\.\n/,
     );
-    engine.closeAllConnections();
-    engine.close();
   });
 
   it('reports a given engine that does not respond', async () => {

@@ -26,9 +26,18 @@ describe('knownPorts', () => {
   });
 
   it.each([{ CONFIG_URL: 'https://config.example/x.properties' }, { PROFILE: 'mine' }])(
-    'has no defaults where a property file may set another port: %o',
-    (env) => expect(known({ ...env, ROUTER_PORT: '6' })).toEqual(['ROUTER_PORT=6']),
+    'has nothing that a property file may set, neither port nor address: %o',
+    (env) => {
+      expect(known({ ...env, ROUTER_PORT: '6', ROUTER_HOST: '::' })).toEqual(['ROUTER_PORT=6']);
+      expect(known({ ...env, ROUTER_PORT: '6', IDP_PORT: '7' })).toEqual(['IDP_PORT=7']);
+    },
   );
+
+  it('has the address that the environment sets', () => {
+    const [router, operations] = knownPorts(productDir, { ROUTER_HOST: '0.0.0.0' });
+    expect(router).toMatchObject({ variable: 'ROUTER_PORT', host: '0.0.0.0' });
+    expect(operations).not.toHaveProperty('host');
+  });
 });
 
 describe('findTakenPorts', () => {
@@ -43,6 +52,28 @@ describe('findTakenPorts', () => {
     ];
     expect(await findTakenPorts(ports)).toEqual([`Port ${port} (operations) is taken: set OPS_PORT to another one.`]);
     server.close();
+  });
+
+  it('checks the address that the program will listen on', async () => {
+    const server = createServer().listen(0, '127.0.0.2');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const checkOn = (host: string) => findTakenPorts([{ port, host, variable: 'ROUTER_PORT', use: 'router' }]);
+    const taken = `Port ${port} (router) is taken: set ROUTER_PORT to another one.`;
+    expect([await checkOn('0.0.0.0'), await checkOn('127.0.0.2'), await checkOn('127.0.0.3')]).toEqual([
+      [taken],
+      [taken],
+      [],
+    ]);
+    server.close();
+  });
+
+  it('names the variable of an address that is not one of this machine', async () => {
+    const [port, host] = [await findFreePort(), '192.0.2.1'];
+    const router = { port, host, variable: 'ROUTER_PORT', use: 'router', hostKey: 'router.host' } as const;
+    expect(await findTakenPorts([router])).toEqual([
+      'The router cannot listen on 192.0.2.1 (EADDRNOTAVAIL): set ROUTER_HOST to an address of this machine.',
+    ]);
   });
 
   it('names the error of a port that is not taken, but cannot be used', async () => {

@@ -67,6 +67,17 @@ describe('readSettings', () => {
 
   it('the default ports in ports.mjs (used before the installation) are those of the configuration', () => {
     for (const { key, port } of stackPorts) expect(configSchema.properties[key]).toMatchObject({ default: port });
+    for (const { hostKey } of stackPorts)
+      if (hostKey !== undefined) expect(configSchema.properties[hostKey]).toMatchObject({ default: '127.0.0.1' });
+  });
+
+  it('has the address that each port is used on, where it can be set', async () => {
+    const { ports } = await readSettings({ ROUTER_HOST: '0.0.0.0', BACKENDS_HOST: '::1' });
+    expect(Object.fromEntries(ports.map(({ use, host }) => [use, host]))).toEqual({
+      router: '0.0.0.0',
+      operations: '127.0.0.1',
+      'back ends': '::1',
+    });
   });
 
   it('derives every address from the ports', async () => {

@@ -116,21 +116,15 @@ describe('a stack', () => {
   });
 
   it('stops its programs in order', async () => {
-    const { stack, start } = createStack([
+    const programs = [
       fixture('back-ends', 'stays.ts', { stopOrder: 3 }),
       fixture('router', 'stays.ts', { stopOrder: 2 }),
       fixture('workers', 'stays.ts', { stopOrder: 1 }),
-    ]);
+    ];
+    const { stack, start, said } = createStack(programs, { verbose: true });
     await start();
-    const stopped: string[] = [];
-    const stopping = stack.stop();
-    await pollUntil('all programs to receive SIGTERM', () => {
-      for (const name of ['back-ends', 'router', 'workers']) {
-        if (!stopped.includes(name) && logOf(name).includes('got SIGTERM')) stopped.push(name);
-      }
-      return stopped.length === 3;
-    });
-    await stopping;
+    await stack.stop();
+    const stopped = said.filter((line) => line.endsWith('got SIGTERM')).map((line) => line.split(' ')[0]);
     expect(stopped).toEqual(['workers', 'router', 'back-ends']);
   });
 
