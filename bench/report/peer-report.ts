@@ -78,7 +78,7 @@ export function failureList(results: readonly PeerResult[]): string {
 }
 
 /** Returns the table of the programs and their settings. */
-export function setupTable(results: readonly PeerResult[]): string {
+function setupTable(results: readonly PeerResult[]): string {
   return markdownTable([['system', 'programs and settings'], ...results.map(({ title, setup }) => [title, setup])]);
 }
 

@@ -72,7 +72,7 @@ interface Line {
 /**
  * Finds the lines with code: those that do not consist only of blanks, comments, types, imports or closing brackets.
  */
-export function readSource(text: string): Source {
+function readSource(text: string): Source {
   const stripped = stripTypeScriptTypes(text).replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '));
   const lines: Line[] = [];
   let offset = 0;
@@ -86,7 +86,7 @@ export function readSource(text: string): Source {
 }
 
 /** Marks the lines that one process has run. */
-export function addCoverage({ lines }: Source, { functions }: Pick<ScriptCoverage, 'functions'>): void {
+function addCoverage({ lines }: Source, { functions }: Pick<ScriptCoverage, 'functions'>): void {
   // Inner ranges come after the outer ones and are more specific.
   const ranges = functions
     .flatMap((each) => each.ranges)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textOf } from '../deploy/deployment-files.ts';
 import { type LoadBalancer, startLoadBalancer } from '../deploy/haproxy.ts';
 import { startPrometheus } from '../deploy/prometheus.ts';
-import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
+import { type Caller, callerFor, checkAnswersOf, describeNothingOf } from '../stack/client.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
@@ -51,6 +51,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
     await second?.stop();
     await stack?.stop();
     await balancer?.stop();
+    if (balancer !== undefined) describeNothingOf(balancer.url);
     await redis?.stop();
   });
 

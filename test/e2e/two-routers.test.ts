@@ -2,9 +2,10 @@
 // it, and when it fails.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, callerFor, checkAnswersOf } from '../stack/client.ts';
+import { startCheckedRouter } from '../stack/checked-router.ts';
+import { type Caller, callerFor } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
-import { type Program, startProgram } from '../stack/program.ts';
+import type { Program } from '../stack/program.ts';
 import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { requires } from '../run/requirements.ts';
@@ -31,8 +32,7 @@ afterAll(async () => {
 async function startRouters(env: Record<string, string>): Promise<void> {
   await stack.router.stop();
   await stack.restartRouter(env);
-  second = await startProgram('gateway/main.ts', { ...stack.routerEnv, ...env });
-  await checkAnswersOf(String(second.ready['url']));
+  second = await startCheckedRouter({ ...stack.routerEnv, ...env });
   atFirst = await callerFor(stack.url);
   atSecond = await callerFor(String(second.ready['url']));
   await pollUntil(

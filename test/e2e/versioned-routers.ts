@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Task } from '#lib/conductor/types.ts';
 import { createToken, type SigningKey } from '../plugins/oauth2/forge.ts';
+import { startCheckedRouter } from '../stack/checked-router.ts';
 import { callerWith, checkAnswersOf } from '../stack/client.ts';
 import { engineApi } from '../stack/engine-api.ts';
 import { handWorker } from '../stack/hand-worker.ts';
 import { issuerKey } from '../stack/issuer-key.ts';
-import { type Program, startProgram } from '../stack/program.ts';
+import type { Program } from '../stack/program.ts';
 import { reload } from '../stack/reload.ts';
 import { audience, shareStack, type Stack } from '../stack/stack.ts';
 
@@ -65,10 +66,9 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       const file = join(dir, `${name}.yml`);
       writeFileSync(file, mapWith(workflow, pins));
       const own = { ADAPTOR_001_DOMAIN: domain, ROUTER_GATEWAYCONFIGFILE: file };
-      const program = await startProgram('gateway/main.ts', { ...stack.routerEnv, ...own, ...env });
+      const program = await startCheckedRouter({ ...stack.routerEnv, ...own, ...env });
       routers.push(program);
       const { url = '', operationsUrl = '' } = program.ready;
-      await checkAnswersOf(url);
       return { url, operationsUrl, program, gatewayConfigFile: file };
     },
     /** Reloads a running router with other lines in place of the adaptor route's `version`. */

@@ -1,11 +1,12 @@
 // Tests of slow clients and of many clients: they are limited in time and number, and do not affect other clients.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readCount } from '../stack/metrics.ts';
 import { shareStack, type Stack, untilReady } from '../stack/stack.ts';
 import { type Caller, callerFor, tokenOf } from '../stack/client.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { startProgram } from '../stack/program.ts';
+import { startRunningClock } from '../stack/running-clock.ts';
 import { attack, attackTogether } from '../wire/slow-clients.ts';
 import { measureWhile } from '../wire/others.ts';
 import { codeOf } from '../wire/play-case.ts';
@@ -51,9 +52,12 @@ describe('a client that takes its time', () => {
     ['sends its body byte by byte', 'slow-body'],
     ['sends its chunks byte by byte', 'slow-chunks'],
   ] as const)('%s → 408 and closed', async (_title, kind) => {
+    const clock = startRunningClock();
+    onTestFinished(clock.stop);
     const attacker = attack(stack.url, kind, token);
     const answer = await attacker.connection.answer();
     expect([answer.status, codeOf(answer)]).toEqual([408, 'request-timeout']);
+    expect(clock.elapsedMs(), 'less than the default deadlines').toBeLessThan(8_000);
     await attacker.connection.end();
     attacker.stop();
   });

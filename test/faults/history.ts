@@ -108,7 +108,7 @@ export class History {
 }
 
 /** Returns the events of a history file's text. */
-export function parseHistory(text: string): AnyEvent[] {
+function parseHistory(text: string): AnyEvent[] {
   return text
     .split('\n')
     .filter((line) => line !== '')

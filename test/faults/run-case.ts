@@ -126,13 +126,13 @@ async function perform(run: Run, engine: FaultEngine, onStop: (stop: () => unkno
   run.before = await world.levels();
   const load = world.startLoad(shareOf(chosen.load ?? lightLoad, options.load));
   await repeat(run, world);
-  await load.stop(repeatForMs);
+  await load.stop(repeatForMs * options.slack);
   const { nothingMissing = false } = chosen;
   const [reasons, left] = await Promise.all([
     world.untilBackAt(run.before),
     world.untilAtRest({ timeoutMs: chosen.restMs ?? restMs, nothingMissing }),
   ]);
-  for (const reason of reasons) world.expect(false, `after 90 s of quiet: ${reason}`);
+  for (const reason of reasons) world.expect(false, `not back at its level after the load: ${reason}`);
   world.expect(left === undefined || !nothingMissing, String(left));
   if (left !== undefined)
     for (const line of await world.describeUntold()) world.notes.push(`MDM was not notified: ${line}`);

@@ -15,3 +15,9 @@ it.each([
   world.expectWithin(5_000, ms, 'draining took');
   expect(world.complaints).toEqual(expected);
 });
+
+it('a deadline for routes that stay broken is multiplied by the slack', async () => {
+  const operations = { probe: async () => ({ status: 503 }) } as unknown as WorldParts['operations'];
+  const served = createWorld({ slack: 3, operations } as WorldParts).untilServed({ timeoutMs: 100 });
+  await expect(served).rejects.toThrow('timed out after 300 ms waiting for movies, adaptor to be served');
+});

@@ -191,7 +191,7 @@ class WorldActions {
   /**
    * Sends a request to each route every 200 ms until it succeeds, without waiting for earlier requests, which may take
    * their whole budget; the number in flight is limited.
-   * @throws Error after `timeoutMs`, default 90 s
+   * @throws Error after `timeoutMs`, default 90 s, multiplied by the slack
    */
   async untilServed(
     options: { routes?: readonly Route[]; router?: string | undefined; timeoutMs?: number } = {},
@@ -211,14 +211,14 @@ class WorldActions {
       return unserved.size === 0;
     };
     const label = `${routes.join(', ')} to be served${router === undefined ? '' : ` by ${router}`}`;
-    await pollUntil(label, probe, { timeoutMs, everyMs: 200 });
+    await pollUntil(label, probe, { timeoutMs: timeoutMs * this.#parts.slack, everyMs: 200 });
     await Promise.all(sent);
   }
 
   /**
    * Waits until MDM and all colleges know every successful change and, when `nothingMissing`, until no reconciler has
-   * work left. It waits as long as the remaining work has decreased within the last `timeoutMs`. Then it adds the
-   * values of all persons to the history.
+   * work left. It waits as long as the remaining work has decreased within the last `timeoutMs`, multiplied by the
+   * slack. Then it adds the values of all persons to the history.
    * @returns a description of the pending work; undefined when there is none
    */
   async untilAtRest({
@@ -228,7 +228,7 @@ class WorldActions {
     timeoutMs: number;
     nothingMissing?: boolean;
   }): Promise<string | undefined> {
-    const { stack, persons, history, routers, engine } = this.#parts;
+    const { stack, persons, history, routers, engine, slack } = this.#parts;
     const startedAt = performance.now();
     let least = Number.POSITIVE_INFINITY;
     let progressAt = startedAt;
@@ -249,7 +249,7 @@ class WorldActions {
       quietSince = outstanding + missing === 0 ? (quietSince ?? now) : undefined;
       left = `${outstanding} changes that MDM or a college does not know, ${missing} that a reconciler has not repaired`;
       if (quietSince !== undefined && now - quietSince >= (nothingMissing ? quietMs : 0)) return (left = '') === '';
-      return now - progressAt > timeoutMs || now - startedAt > longestRestMs;
+      return now - progressAt > timeoutMs * slack || now - startedAt > longestRestMs;
     };
     // Longer than the deadlines of `hasEnded`, which apply first.
     const options = { timeoutMs: 2 * longestRestMs, everyMs: restLookMs };
@@ -274,11 +274,11 @@ class WorldActions {
     return readLevels(operationsUrl, router.process.pid as number);
   }
 
-  /** Waits until the router is back at the level of `before`; returns the reasons when it is not after 90 s. */
+  /** Waits until the router is back at the level of `before`; returns the reasons when it is not after 90 s × slack. */
   async untilBackAt(before: Levels): Promise<string[]> {
     let reasons: string[] = [];
     const isBack = async () => (reasons = notBack(before, await this.levels())).length === 0;
-    const options = { timeoutMs: levelMs, everyMs: 1_000 };
+    const options = { timeoutMs: levelMs * this.#parts.slack, everyMs: 1_000 };
     await pollUntil('the router to be back at its level', isBack, options).catch(() => undefined);
     return reasons;
   }

@@ -23,7 +23,7 @@ const users = {
   operator: ['.*', '.*', '.*'],
 } as const;
 /** Returns the password of a user. */
-export const passwordOf = (user: keyof typeof users) => `only-for-tests-${user}`;
+const passwordOf = (user: keyof typeof users) => `only-for-tests-${user}`;
 
 /** Prepares a node with the product's own definitions and the suite's users; it listens on 127.0.0.1 only. */
 export async function createBroker() {

@@ -16,7 +16,7 @@ export interface PublishOptions {
   readonly messageId?: string | undefined;
 }
 
-export const deadLetterQueue = 'mdm.updates.parked';
+const deadLetterQueue = 'mdm.updates.parked';
 
 /** Connects both clients, and reconnects them after outages of the broker. */
 export async function connectMdm(broker: Broker) {

@@ -123,7 +123,7 @@ export function pathOf(program: keyof typeof places): string | undefined {
 }
 
 /** Returns the first executable file of this name in the PATH, then in these folders. */
-export function findProgram(name: string, folders: readonly string[] = []): string | undefined {
+function findProgram(name: string, folders: readonly string[] = []): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   return [...path, ...folders].map((folder) => join(folder, name)).find(isExecutable);
 }

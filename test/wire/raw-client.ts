@@ -44,7 +44,7 @@ export class RawConnection {
    * @throws ConnectionEnded when the connection ends first, Error when a response is not valid HTTP or does not arrive
    *   in time
    */
-  answer({ timeoutMs = 10_000, headOnly = false } = {}): Promise<RawAnswer> {
+  answer({ timeoutMs = 30_000, headOnly = false } = {}): Promise<RawAnswer> {
     const take = () => {
       const found = takeAnswer(this.#received, headOnly);
       if (found === null && this.#ended)
@@ -56,7 +56,7 @@ export class RawConnection {
   }
 
   /** Waits until the router has closed the connection. */
-  async end(timeoutMs = 10_000): Promise<void> {
+  async end(timeoutMs = 30_000): Promise<void> {
     await pollUntil('the connection to be closed', () => this.#ended, { timeoutMs, everyMs: 1 });
   }
 

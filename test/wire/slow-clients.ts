@@ -2,7 +2,7 @@
 
 import { RawConnection } from './raw-client.ts';
 
-export const attackKinds = ['silent', 'slow-header', 'slow-body', 'slow-chunks', 'slow-reader', 'idle'] as const;
+const attackKinds = ['silent', 'slow-header', 'slow-body', 'slow-chunks', 'slow-reader', 'idle'] as const;
 export type AttackKind = (typeof attackKinds)[number];
 
 export interface Attacker {

@@ -73,7 +73,8 @@ const clients: Case = {
     world.proxies.backEnds.thaw();
     await Promise.all(sent);
     const closed = () => between.halfOpen === 0;
-    await pollUntil('the router to close abandoned connections', closed, { timeoutMs: 60_000 }).catch(() =>
+    const limit = { timeoutMs: 60_000 * world.slack };
+    await pollUntil('the router to close abandoned connections', closed, limit).catch(() =>
       world.expect(false, `${between.halfOpen} connections of clients that have gone are open`),
     );
     world.repaired(clients.name);

@@ -31,7 +31,7 @@ beforeEach(async () => {
     const body = request.includes('/notifications') ? JSON.stringify(systems) : record;
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   });
-  caller = createBackEndCaller({ timeoutMs: 2_000, maxResponseBytes: 100_000 });
+  caller = createBackEndCaller({ timeoutMs: 60_000, maxResponseBytes: 100_000 });
 });
 afterEach(async () => {
   caller.close();

@@ -1,0 +1,14 @@
+// A router in its own process whose responses must all be described by its OpenAPI document.
+
+import { checkAnswersOf, describeNothingOf } from './client.ts';
+import { type Program, startProgram } from './program.ts';
+
+/** Starts a router; `call` throws for responses that its document does not describe, until the router has ended. */
+export async function startCheckedRouter(env: Record<string, string>): Promise<Program> {
+  const router = await startProgram('gateway/main.ts', env);
+  const url = String(router.ready['url']);
+  // The system can give the port to the server of another test.
+  router.process.once('exit', () => describeNothingOf(url));
+  await checkAnswersOf(url);
+  return router;
+}
