@@ -135,12 +135,12 @@ function separated(args: readonly string[]): string[] {
 function helpOf(peers: readonly Peer[]): string {
   return `Usage: npm run bench:peers [-- options]
 
-Measures the router beside other systems that execute a request durably, and beside a plain HTTP hop: the same request
+Measures the router against other systems that execute a request durably, and against a plain HTTP hop: the same request
 to the same back end. The first run installs the systems in bench/peers/ and in the user's cache (Zeebe, with Maven).
 
   --in-flight 1,8,32,128   clients of the closed loop
   --seconds 10             length of one measurement
-  --warm-up 2              seconds of the same load before it
+  --warm-up 2              seconds of the same load before each measurement
   --first-warm-up 45       seconds of load after each start of a system
   --repetitions 3          number of starts of each system; the order of the systems rotates
   --peers a,b              systems to measure: ${namesOf(peers)}

@@ -46,7 +46,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
     },
     {
       command: 'token --client-id demo --route adaptor --method PATCH --path /adaptor/001/x',
-      does: 'include the limits on colleges; reads the secret from OPS_CLIENTSECRET',
+      does: 'also check the limits on colleges; reads the secret from OPS_CLIENTSECRET',
     },
     { command: 'token --raw', does: 'print only the token, for curl' },
   ],
@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
-        'check this path too, such as /adaptor/001/x: may the client use the MIS code in it or, on the engine API, make this call?',
+        'check this path too, such as /adaptor/001/x: whether the client may use its MIS code or, on the engine API, make the call',
       )
       .option(
         '--raw',

@@ -26,7 +26,7 @@ export interface PruneContext {
   readonly clock?: () => number;
   /**
    * Deletes the index rows of deleted executions. The engine deletes these rows in the background, and drops a deletion
-   * while a hundred others wait. Such a row stays until a later run finds it to be an orphan.
+   * while a hundred others wait. The row then stays until a later run finds it to be an orphan.
    */
   readonly removeRows?: (executionIds: readonly string[]) => Promise<unknown>;
   /** Called after each batch. */

@@ -149,7 +149,7 @@ describe('when every connection has a request', () => {
     expect([silent.ended, slow[1]?.ended]).toEqual([false, false]);
   });
 
-  it('and all bodies have arrived: the next request is refused', async () => {
+  it('and all bodies have arrived: the next connection is refused', async () => {
     await start(crowded);
     for (let count = 0; count < 3; count++) open('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     await inFlight(3);

@@ -122,7 +122,7 @@ export class TaskExchange {
     });
   }
 
-  /** Sends results, and waits for tasks as far as there is capacity. Does nothing when there is neither. */
+  /** Sends results, and waits for tasks for which there is capacity. Does nothing when there is neither. */
   #exchange(results: readonly OutgoingResult[]): void {
     const wanted = this.#reserve(results);
     if (results.length === 0 && wanted.length === 0) return;
@@ -171,7 +171,7 @@ export class TaskExchange {
     return [...this.#inboxes].some(([taskType, inbox]) => inbox.exchanges === 0 && this.#freeOf(taskType, inbox) > 0);
   }
 
-  /** Returns how many more tasks of a type exchanges may return. */
+  /** Returns how many more tasks of a type may be requested. */
   #freeOf(taskType: string, { reserved }: Inbox): number {
     const { inFlightTasks, concurrency } = this.#options;
     return concurrency - inFlightTasks.running(taskType) - reserved;

@@ -33,7 +33,7 @@ export async function readSoleExecution(
   const own = all.find(({ workflowId }) => workflowId === workflowInstanceId);
   if (own?.status !== 'RUNNING') return own;
   const { clientId } = inboundOf(own);
-  // The request id of another client may be the same text.
+  // The request id of another client may equal this correlation id.
   const isOther = (other: WholeExecution) => other !== own && inboundOf(other).clientId === clientId;
   if (!all.some((other) => isOther(other) && !isSuperseded(other) && !isUntouched(other))) return own;
   await api.terminate(workflowInstanceId, superseded);

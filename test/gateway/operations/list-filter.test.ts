@@ -63,7 +63,7 @@ describe('toSearch', () => {
     expect(search(query)).toEqual({ problems: [expect.stringMatching(problem)] });
   });
 
-  it('searches up to the time of the first page on the pages that follow', () => {
+  it('on later pages, searches up to the time of the first page', () => {
     const asOf = '2026-11-22T11:00:00.500Z';
     expect(search(`asOf=${asOf}`)).toMatchObject({ filter: { until: Date.parse(asOf) } });
     expect(search(`asOf=${asOf}&until=2026-11-22T10:00`)).toMatchObject({

@@ -7,7 +7,7 @@ import { EndedScan } from '../../../jobs/reconcile/scan.ts';
 
 const minute = 60_000;
 
-it('moves on past times at which no execution of its workflow ended', async () => {
+it('advances even when no execution of its workflow has ended', async () => {
   const queries: ExecutionQuery[] = [];
   const search = async (query: ExecutionQuery) => {
     queries.push(query);

@@ -43,7 +43,7 @@ describe('the document', () => {
     expect(document.openapi).toBe('3.1.0');
   });
 
-  it('has operations at every path and method of gateway.config.yml, and under no other', () => {
+  it('has operations at every path and method of gateway.config.yml, and nowhere else', () => {
     const { apiEndpoints } = parse(readFileSync(join(rootDir, 'gateway.config.yml'), 'utf8')) as Map;
     const endpoints = Object.entries(apiEndpoints).map(([name, { paths, methods }]) => ({
       name,

@@ -403,7 +403,7 @@ describe('what configuration may change', () => {
   it.each([
     ['client_id,azp,appid', { azp: undefined, appid: 'entra' }, 'entra'],
     ['sub', { client_id: 'demo', sub: 'subject' }, 'subject'],
-  ])('oauth.clientIdClaims %s → the client is that claim', async (names, changed, clientId) => {
+  ])('oauth.clientIdClaims %s → the client is the first claim that is present', async (names, changed, clientId) => {
     const other = await startSecuredHost({ config: { OAUTH_CLIENTIDCLAIMS: names } });
     const token = other.token({ claims: { client_id: undefined, ...changed } });
     expect((await other.call('/any', token)).body['clientId']).toBe(clientId);
@@ -447,7 +447,7 @@ describe('what configuration may change', () => {
     );
   });
 
-  it('a key that may not verify (use enc, key_ops sign, 1024 bits, oct, no kid) → its tokens are refused', async () => {
+  it('a key that must not verify (use enc, key_ops sign, 1024 bits, oct, no kid) → its tokens are refused', async () => {
     const key = createKey();
     const weak = createKey('RS256', 1024);
     const secured = await startSecuredHost();

@@ -60,7 +60,7 @@ describe('worker pools', () => {
     );
   });
 
-  it("a router's search for orphans polls for directly dispatched tasks: no worker, so no pool and no worker is listed", () => {
+  it("a router's search for orphans polls for directly dispatched tasks: it is listed neither as a pool nor as a worker", () => {
     const search = { workerId: 'router', lastPollTime: now - 200_000 };
     const pollData = [
       { queueName: 'movies_intake', domain: 'direct-dispatch', ...search },

@@ -12,7 +12,7 @@ const registry = () =>
     (name, state) => void changes.push([name, state]),
   );
 
-it('the same name is the same back end, and only one with an outcome is observed', () => {
+it('one name stands for one back end; back ends without an outcome are not observed', () => {
   const backEnds = registry();
   const movies = backEnds.get('movies');
   expect(backEnds.get('movies')).toBe(movies);
