@@ -31,7 +31,10 @@ export interface RouterOptions {
   log: Logger;
   /** Path of the gateway configuration; default `router.gatewayConfigFile`. */
   gatewayConfigFile?: string;
-  /** Loads the configuration again for a reload, or gives up when the signal aborts. Without it, a reload reads only the gateway configuration again. */
+  /**
+   * Loads the configuration again for a reload, or gives up when the signal aborts. Without it, a reload reads only the
+   * gateway configuration again.
+   */
   loadConfig?: (signal: AbortSignal) => Promise<Omit<LoadedConfig, 'origins'>>;
   /** Local property files to watch, as they were before `config` was loaded; default: none. */
   localFiles?: FileDigests;

@@ -23,7 +23,8 @@ export interface Delivery {
 }
 
 /**
- * Sends a POST to MDM and returns the JSON object of the response; empty without a body, null when the body is not a JSON object.
+ * Sends a POST to MDM and returns the JSON object of the response; empty without a body, null when the body is not a
+ * JSON object.
  * @throws RetryableError, TaskFailure as {@link deliver}
  */
 export async function postToMdm(

@@ -18,7 +18,10 @@ export interface TaskQueueOptions {
   /** Undefined: the default pool. */
   domain: string | undefined;
   log: Logger;
-  /** Called when a poll stays held, and when a dispatched task has no poll here: another router may have the poll or the task that matches. */
+  /**
+   * Called when a poll stays held, and when a dispatched task has no poll here: another router may have the poll or the
+   * task that matches.
+   */
   onWaiting?: (waiting: 'poll' | 'task') => void;
 }
 
