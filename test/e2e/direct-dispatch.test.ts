@@ -75,13 +75,14 @@ describe('two routers with Redis', requires('redis'), () => {
     await Promise.all(Array.from({ length: 8 }, client));
   }
 
-  async function callsOf(act: () => Promise<void>): Promise<{ calls: number; polls: number; seconds: number }> {
+  async function callsOf(act: () => Promise<void>) {
     const before = engines.map(({ requests }) => requests.length);
     const startedAt = performance.now();
     await act();
     const targets = engines.flatMap(({ requests }, index) => requests.slice(before[index]).map(({ target }) => target));
     return {
       calls: targets.filter((target) => !isBackground(target)).length,
+      statusReads: targets.filter((target) => /^\/api\/workflow\/[^/]+\/status/.test(target)).length,
       polls: targets.filter((target) => target.startsWith('/api/tasks/poll/batch/movies_intake')).length,
       seconds: (performance.now() - startedAt) / 1_000,
     };
@@ -89,12 +90,16 @@ describe('two routers with Redis', requires('redis'), () => {
 
   it('a read takes two engine calls', async () => {
     const reads = byDepth(200, 1_000);
-    const { calls, polls, seconds } = await callsOf(() => readMany(reads, 'counted'));
+    const { calls, statusReads, polls, seconds } = await callsOf(() => readMany(reads, 'counted'));
     process.stdout.write(
       `${(calls / reads).toFixed(3)} engine calls a read, ${(polls / seconds).toFixed(1)} looks/s\n`,
     );
-    expect(calls / reads).toBeGreaterThanOrEqual(2);
-    expect(calls / reads).toBeLessThanOrEqual(2.1);
+    const startsAndResults = calls - statusReads;
+    expect(startsAndResults / reads).toBeGreaterThanOrEqual(2);
+    expect(startsAndResults / reads).toBeLessThanOrEqual(2.05);
+    // A router also reads the status of an execution that takes much longer than the average, as some do on a busy
+    // machine. If wake-ups between the routers failed, half of the reads would need it: those of the other router.
+    expect(statusReads / reads).toBeLessThanOrEqual(0.25);
     // Each router polls the engine once a second, independent of the load.
     expect(polls).toBeLessThanOrEqual(4 + 2.5 * seconds);
   });
