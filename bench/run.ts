@@ -63,7 +63,7 @@ export async function runBench(act: (run: Run) => Promise<void>): Promise<number
   }
 }
 
-/** Rejects at the first signal. A second signal ends the process and its programs. */
+/** Rejects at the first signal. The same signal a second time ends the process and its programs. */
 function untilSignal(): Promise<never> {
   return new Promise((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -19,8 +19,8 @@ export interface OpenEngineOptions {
 }
 
 /**
- * Returns one message for each finding; an empty list when the engine is not exposed or not running yet. Two exposures
- * are detected: the engine's host name resolves to a public address; or the router uses the loopback address, but the
+ * Returns one message for each finding. The second exposure is found only while the engine runs. Two exposures are
+ * detected: the engine's host name resolves to a public address; or the router uses the loopback address, but the
  * engine also accepts connections on other addresses of this machine (Conductor listens on 0.0.0.0 by default).
  */
 export async function findOpenEngine(options: OpenEngineOptions): Promise<string[]> {

@@ -62,7 +62,7 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
       idempotencyKey: executionId,
     });
     // Not an empty object, which would name no interested system.
-    if (response === null) throw new RetryableError('the response of MDM is not a JSON object');
+    if (response === null) throw new RetryableError('the response from MDM is not a JSON object');
     const { notificationId, interestedSystems } = response;
     const systems = readInterestedSystems(interestedSystems, person.cccid);
     return {

@@ -23,7 +23,7 @@ export const floorWorkflow: BenchWorkflow = { workflow: 'bench-floorWF', task: '
 /** The copy whose tasks the worker with the SDK's defaults polls. */
 export const sdkWorkflow: BenchWorkflow = { workflow: 'bench-sdkWF', task: 'bench-sdk_intake' };
 
-/** @throws Error with the output of the CLI or the response of the engine */
+/** @throws Error with the output of the CLI or the response from the engine */
 export async function registerDefinitions(engineUrl: string): Promise<void> {
   await registerProduct(engineUrl);
   await Promise.all([floorWorkflow, sdkWorkflow].map((copy) => registerCopy(engineUrl, copy)));

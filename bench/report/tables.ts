@@ -77,7 +77,7 @@ function oneLine(text: string): string {
   return text.replace(/[\s|]+/g, ' ').slice(0, 100);
 }
 
-/** Returns the value with three significant digits, or as an integer from 100 on; `-` for NaN. */
+/** Returns the value with three significant digits, or as an integer if it is at least 100; `-` for NaN. */
 export function readable(value: number): string {
   if (Number.isNaN(value)) return '-';
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3);

@@ -52,7 +52,7 @@ export const addRoute: CommandDefinition<AddRouteOptions> = {
       .option('--write-scope <scope>', 'scope of the access token for every method but GET (default: none)')
       .option(
         '--mis-codes <parameter>',
-        'path parameter that is an MIS code, so that client.<id>.misCodes limits it (default: none)',
+        'path parameter that is an MIS code; client.<id>.misCodes then limits the codes that a client may use (default: none)',
       )
       .option(
         '--summary <text>',

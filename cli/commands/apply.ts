@@ -34,7 +34,7 @@ export const apply: CommandDefinition<ApplyOptions> = {
   description: 'Show the plan, ask for confirmation, and apply it. Can be interrupted at any point and run again.',
   exitCodes: {
     0: 'the engine matches the files',
-    1: 'error, or the question was answered with no; the output says what was done and what was not',
+    1: 'error, or the confirmation was declined; the output says what was done and what was not',
     2: 'nothing was written: --force is needed and was not given, the plan is not the approved one, or --dry-run found changes',
   },
   examples: [

@@ -140,7 +140,7 @@ function outcomeOf({
     const was = [method, responseStatus === undefined ? undefined : `with status ${responseStatus}`].filter(
       (part) => part !== undefined,
     );
-    return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` of ${source}`}: the condition does not hold (${condition ?? 'not recorded'})`;
+    return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` in ${source}`}: the condition does not hold (${condition ?? 'not recorded'})`;
   }
   if (failure !== undefined) return failure;
   return state === 'IN_PROGRESS'

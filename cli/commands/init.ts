@@ -33,8 +33,8 @@ export const init: CommandDefinition<InitOptions> = {
 
 /**
  * Writes the folder.
- * @throws CommandError, without writing anything, when it is not empty, its name is not valid, or it is unknown where
- *   this package comes from
+ * @throws CommandError, without writing anything, when the folder is not empty, its name is not valid, or the source of
+ * this package is not known
  */
 export async function runInit(options: InitOptions, { args }: Pick<CommandContext, 'args'>): Promise<Outcome> {
   const folder = resolve(args[0] ?? '.');

@@ -19,7 +19,7 @@ import type { CommandDefinition, CommandContext } from '../command-definition.ts
 export const plan: CommandDefinition<PlanCommandOptions> = {
   name: 'plan',
   description:
-    'Show what `apply` would change in the engine, as diffs, and how many running executions each change concerns.',
+    'Show what `apply` would change in the engine, as diffs, and how many running executions each change affects.',
   exitCodes: {
     0: 'there is nothing to do',
     1: 'error: a definition file is not valid, the engine is unreachable, or a route starts a version that does not exist',

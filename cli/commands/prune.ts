@@ -33,7 +33,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
     'Show old executions and old event records of the engine, ask for confirmation, and delete them. Without a terminal it only shows them, unless `--yes` is given.',
   exitCodes: {
     0: 'there was nothing to delete, or everything was deleted',
-    1: 'error, or the question was answered with no; what was deleted before an error stays deleted, and the next run continues',
+    1: 'error, or the confirmation was declined; what was deleted before an error stays deleted, and the next run continues',
     2: 'there is more to delete: it was only shown, or the command was interrupted',
   },
   examples: [

@@ -30,7 +30,7 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
     'Find missing follow-up executions of PATCHes, ask for confirmation, and repair them. Without a terminal it only shows them, unless `--yes` is given. It does not end executions whose worker stopped reporting: only a router that reconciles continuously does.',
   exitCodes: {
     0: 'nothing is missing, or everything that was missing was repaired',
-    1: 'error: the engine is unreachable, or the question was answered with no',
+    1: 'error: the engine is unreachable, or the confirmation was declined',
     2: 'something is still missing',
   },
   examples: [
@@ -94,7 +94,7 @@ function requireKept(config: Config, { lookBack }: ReconcileOptions): void {
   if (problemsOf(rules, withTimes(config, { lookBack })).length === 0) return;
   const days = Math.min(...rules.map(({ olderThanMs }) => olderThanMs)) / 86_400_000;
   throw new CommandError([
-    `--look-back ${lookBack}: must be shorter than the ${days} d for which the follow-up executions of PATCHes are kept (prune.completedDays, prune.failedDays): MDM would be notified again of PATCHes whose follow-up executions were pruned`,
+    `--look-back ${lookBack}: must be shorter than the ${days} d for which the follow-up executions of PATCHes are kept (prune.completedDays, prune.failedDays); otherwise, MDM would be notified again of PATCHes whose follow-up executions were pruned`,
   ]);
 }
 

@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
-        'check this path too, such as /adaptor/001/x: whether the client may use its MIS code or, on the engine API, make the call',
+        'also check this path, such as /adaptor/001/x: whether the client may use the MIS code in it or, on the engine API, may make the call',
       )
       .option(
         '--raw',
@@ -100,7 +100,7 @@ async function loadTokenConfig(options: TokenOptions, host: CommandContext['host
   const config = await loadCommandConfig(host, ['oauth.issuer', 'oauth.audience', ...routerKeys], options);
   if (config['oauth.issuer'] !== undefined) return config;
   throw new CommandError([
-    'oauth.issuer is not set, and no stack runs here: set it in a property file or as OAUTH_ISSUER, or start one with npm start',
+    'oauth.issuer is not set, and no stack is running here: set it in a property file or as OAUTH_ISSUER, or start one with npm start',
   ]);
 }
 

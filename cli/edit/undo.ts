@@ -14,7 +14,8 @@ interface Written {
 }
 
 /**
- * Returns true when git has these files as they are. Otherwise `git checkout` would also undo earlier changes, or fail.
+ * Returns true when the current content of these files is committed to git. Otherwise `git checkout` would also undo
+ * earlier changes, or fail.
  * @param files paths below `dir`
  */
 export function areCommitted(dir: string, files: readonly string[]): boolean {
@@ -23,7 +24,10 @@ export function areCommitted(dir: string, files: readonly string[]): boolean {
   return status === 0 && stdout === '';
 }
 
-/** Returns a shell command that undoes a change of committed files, otherwise a line that says what to remove. */
+/**
+ * Returns a shell command that undoes a change to committed files or, if they were not committed, a line that says what
+ * to remove.
+ */
 export function undoLine(dir: string, { changed, created = [], wereCommitted }: Written): string {
   if (!wereCommitted) {
     const rest = created.length === 0 ? '' : `, and delete ${listWords(created)}`;

@@ -23,8 +23,8 @@ function valuesOf(stack: RunningStack) {
 }
 
 /**
- * Keys whose value belongs to an address: the running stack's value is used only if that address is not configured. Of
- * several addresses, the one that the run needs counts.
+ * Keys whose value belongs to an address: the running stack's value is used only if that address is not configured. If
+ * there are several addresses, this applies to the one that the run needs.
  */
 const belongsTo: Partial<Record<StackKey, readonly StackKey[]>> = {
   'conductor.databaseURL': ['conductor.url'],
@@ -39,7 +39,8 @@ export function writeWarnings(stderr: Host['stderr'], warnings: readonly string[
 }
 
 /**
- * Loads the configuration. Writes to stderr its warnings, and a line when it takes addresses from a running stack.
+ * Loads the configuration. Writes the warnings of the configuration to stderr, and a line when addresses are taken from
+ * a running stack.
  * @param keys keys that this run needs and that no option sets
  * @param folder the gateway's folder
  * @throws ConfigError when the configuration is not valid, CommandError when there is no such folder

@@ -27,7 +27,7 @@ export function parseMoment(text: string, option: string, now: number): number {
   if (!Number.isNaN(time)) return time;
   if (/^[\d.]+(?:ms|[smhd])$/.test(text)) return now - parseDuration(text, option);
   throw new CommandError([
-    `${option} must be a time such as 2026-11-21T08:00Z (UTC without a zone) or an age such as 2h, not ${text}`,
+    `${option} must be a time such as 2026-11-21T08:00Z (UTC if no zone is given) or an age such as 2h, not ${text}`,
   ]);
 }
 

@@ -1,4 +1,4 @@
-// JSON responses of the stand-ins. Errors have the format of a college adaptor: `{ code, message }`.
+// JSON responses from the stand-ins. Errors have the format of a college adaptor: `{ code, message }`.
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';

@@ -92,7 +92,8 @@ function lowerPriority(pid: number | undefined, niceness: number): void {
   try {
     setNiceness(pid, niceness);
   } catch {
-    // The process has already ended, which `ended` reports, or the system does not allow a niceness, which is optional.
+    // The process has already ended, which `ended` reports, or the system does not allow setting the niceness, which is
+    // optional.
   }
 }
 

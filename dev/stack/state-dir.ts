@@ -29,9 +29,12 @@ export function openStateDir(stateDir: string): () => void {
   } catch (error) {
     release();
     const reason = (error as Error).message;
-    throw new Error(`${stateDir} cannot be closed to other users (${reason}): set STATE_DIR to a folder of your own.`, {
-      cause: error,
-    });
+    throw new Error(
+      `Other users cannot be kept out of ${stateDir} (${reason}): set STATE_DIR to a folder of your own.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

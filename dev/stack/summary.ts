@@ -63,7 +63,7 @@ function givenTokens(settings: Summarised): string[] {
   const { givenIssuer, workersClient } = settings;
   return [
     `The router accepts the access tokens of ${givenIssuer}, and no others.`,
-    `The workers get its tokens through the router, as client ${workersClient} (WORKERS_CLIENTID, WORKERS_CLIENTSECRET),`,
+    `The workers get their tokens from it through the router, as client ${workersClient} (WORKERS_CLIENTID, WORKERS_CLIENTSECRET),`,
     'which needs the scope conductor_worker.',
     '',
     'With an access token of one of your clients in TOKEN:',
@@ -88,8 +88,8 @@ function calls(settings: Summarised): string[] {
     `  ${call}/lmsDW/001/dataSync/`,
     `  ${call.replace(router, `"${router}`)}/adaptor/001/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=001"`,
     '',
-    'Change a person at college 001 (scope sisdata_W); a moment later (after a first start: within a minute) college 002',
-    'has the cccid too:',
+    'Change a person at college 001 (scope sisdata_W). A moment later, or up to a minute after the first start,',
+    'college 002 has the cccid too:',
     `  ${call}/adaptor/001${persons}/${person.source} \\`,
     `    -X PATCH -H 'content-type: application/json' -d '{"cccid":"${person.cccid}"}'`,
     `  ${call}/adaptor/002/mock/colleges/002/persons/${person.interested}`,

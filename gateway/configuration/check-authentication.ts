@@ -20,6 +20,6 @@ export function checkAuthentication({ name, endpoint, steps }: GatewayRoute, pro
   if (open.length === 0) return;
   problems.add(
     [...first.path, 'condition'],
-    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token, because the conditions of its steps "bearer" exclude them: extend the conditions, or list in its "methods" only the methods that need a token; another apiEndpoint can serve the rest, except OPTIONS`,
+    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token, because the conditions of its "bearer" steps do not cover these methods: extend the conditions, or list in its "methods" only the methods that need a token; another apiEndpoint can serve the rest, except OPTIONS`,
   );
 }

@@ -60,7 +60,10 @@ function specifierOf(path: string, rootDir: string): string {
   return /^[./]/.test(path) ? pathToFileURL(resolve(rootDir, path)).href : path;
 }
 
-/** Modules without a plugin, and errors of modules: Node returns the same object when the module is imported again. */
+/**
+ * Modules that are not plugins, and errors that modules threw: Node gives the same object when the module is imported
+ * again.
+ */
 const faultyResults = new WeakSet<object>();
 
 /** Returns what an operator must know about a module that was already faulty when it was imported before. */

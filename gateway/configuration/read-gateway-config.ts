@@ -138,7 +138,7 @@ function checkReferences(config: GatewayConfig, problems: FileProblems): void {
   if (Object.hasOwn(config.apiEndpoints, reconcilerRoute))
     problems.add(
       ['apiEndpoints', reconcilerRoute],
-      'this name is reserved for requests of the reconciler, whose executions clients cannot find: choose another name',
+      'this name is reserved for the requests of the reconciler, and clients cannot find executions of such requests: choose another name',
     );
   for (const endpoint of Object.keys(config.apiEndpoints)) {
     if (!used.has(endpoint))

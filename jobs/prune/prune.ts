@@ -40,7 +40,7 @@ export interface PruneReport {
   readonly failure?: Error;
 }
 
-/** Default of `maxOrphans` with a database: an error between loses the search for this many. */
+/** Default of `maxOrphans` with a database. After an error, at most this many orphans must be searched for again. */
 const defaultMaxOrphans = 10_000;
 
 /** Counts what a round would delete, without deleting anything. */
@@ -79,8 +79,9 @@ export async function prune(
 }
 
 /**
- * Records, on an engine without an index, the ends that no router has seen: only recorded ends can be found. Returns the
- * error that prevented it, because other executions can be pruned nevertheless.
+ * On an engine without an index, records which executions have ended without any router seeing it: only an execution
+ * whose end is recorded can be found. Returns the error that prevented it, because other executions can be pruned
+ * nevertheless.
  */
 async function recordEnds({ api, signal }: PruneOptions, pacer: Pacer): Promise<Error | undefined> {
   if (signal?.aborted === true) return undefined;
@@ -95,7 +96,7 @@ async function recordEnds({ api, signal }: PruneOptions, pacer: Pacer): Promise<
   }
 }
 
-/** Deletes the executions of one rule, and its orphans with their rows. Without the database, the rows stay. */
+/** Deletes the executions of one rule and, with a database, its orphans. Without one, the orphans are only counted. */
 async function pruneRule(
   rule: PruneRule,
   { database, maxOrphans = defaultMaxOrphans, ...context }: PruneOptions,

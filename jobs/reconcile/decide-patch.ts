@@ -64,7 +64,7 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
   return { kind: 'resume', case: 'event_stuck', fallback: requests };
 }
 
-/** Decides for a PATCH with a response of the back end. MDM is notified of 2xx only. */
+/** Decides for a PATCH with a response from the back end. MDM is notified of 2xx only. */
 function decideApplied(execution: WholeExecution, intake: ExecutedTask, context: DecisionContext): Decision {
   if (!succeeded(intake)) return settled;
   const requests = notification(execution, context);

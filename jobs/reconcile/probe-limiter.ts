@@ -7,7 +7,7 @@
 const maxProbes = 4;
 /**
  * Concurrent probes, in one task domain, of back ends that are not known to respond. Each domain has its own workers:
- * probes that wait for the stopped workers of one domain occupy nothing in another.
+ * probes that wait for the stopped workers of one domain do not occupy the workers of another.
  */
 const maxUnprovenProbes = 2;
 /** Longest pause after probes without a response, in milliseconds. */
@@ -36,7 +36,7 @@ export interface ProbeTarget extends ProbedBackEnd {
   readonly executionId: string;
 }
 
-/** State of a probe: running, ended with a response of the back end, or ended without one. */
+/** State of a probe: running, ended with a response from the back end, or ended without one. */
 export type ProbeState = 'under-way' | 'answered' | 'unanswered';
 
 /**

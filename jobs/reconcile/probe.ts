@@ -41,7 +41,7 @@ export function probeStateOf(probes: readonly Probe[], codec: PayloadCodec): Pro
   return readResponse(last, codec) === null ? 'unanswered' : 'answered';
 }
 
-/** Returns the response of the back end, or the decision while there is none. */
+/** Returns the response from the back end, or the decision while there is none. */
 export function findResponse(
   execution: WholeExecution,
   probes: readonly Probe[],

@@ -1,10 +1,10 @@
-// Parses responses of the engine's API and converts error responses to EngineErrors. Their messages may be logged.
+// Parses responses from the engine's API and converts error responses to EngineErrors. Their messages may be logged.
 
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
 import { EngineError } from './engine-error.ts';
 import type { EngineResponse } from './send-call.ts';
 
-/** Body of an error response of the engine, or of the router in front of it. */
+/** Body of an error response from the engine, or of the router in front of it. */
 export interface ErrorBody {
   readonly message?: unknown;
   readonly validationErrors?: readonly { readonly path?: string; readonly message?: string }[];

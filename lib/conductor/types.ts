@@ -51,7 +51,7 @@ export interface TaskResult {
   reasonForIncompletion?: string;
   callbackAfterSeconds?: number;
   workerId?: string;
-  /** True: the task stays with its worker, and the engine ignores all other fields, even if the status is missing. */
+  /** True: the task stays with its worker. The engine ignores all other fields, and the status may be missing. */
   extendLease?: boolean;
   [field: string]: unknown;
 }

@@ -12,7 +12,7 @@ export const oauth = {
   'oauth.tokenResource': text('`resource` (RFC 8707) of every token request; not sent when absent'),
   'oauth.tokenAudience': text('`audience` of every token request, which some providers require; not sent when absent'),
   'oauth.tokenScope': text(
-    '`scope` of token requests that name none, which some providers require; not sent when absent',
+    '`scope` of token requests that name none, for providers that require a scope; not sent when absent',
   ),
   'oauth.introspectionURL': url('token introspection (RFC 7662) for opaque tokens; off when absent'),
   'oauth.introspectionClientId': text('OAuth client of the router for introspection'),

@@ -104,7 +104,10 @@ function openAddresses(config: PartialConfig): string[] {
   return problems;
 }
 
-/** `unspecified`: whether 0.0.0.0 and :: count as public. They do as a target; as a bind address, containers need them. */
+/**
+ * `unspecified`: whether 0.0.0.0 and :: count as public. They do in the address of a server, but not as a bind address,
+ * because containers need them.
+ */
 function isPublicLiteral(host: string | undefined, { unspecified = true } = {}): boolean {
   const literal = host?.replace(/^\[|\]$/g, '') ?? '';
   if (isIP(literal) === 0) return false;

@@ -45,7 +45,7 @@ export const router = {
     [],
   ),
   'router.maxConnections': count(
-    'limit on connections to the public port; beyond it, the connection that has been idle longest is closed',
+    'limit on connections to the public port; beyond it, the connection on which the router has waited longest for its client is closed',
     4_000,
   ),
   'router.maxConnectionsPerAddress': optionalCount(
@@ -64,7 +64,7 @@ export const router = {
   ),
   'router.drainMs': milliseconds('deadline for requests in flight after SIGTERM', 30_000),
   'router.maxBodyBytes': bytes('largest request body', 262_144),
-  'router.maxResponseBytes': bytes('largest response of a back end', 8_388_608),
+  'router.maxResponseBytes': bytes('largest response from a back end', 8_388_608),
   'router.resultBytes': optionalCount(
     'total size of task results over 64 KiB that are read from workers concurrently; further results wait; 1/32 of the heap when absent (bytes)',
   ),
@@ -87,7 +87,7 @@ export const router = {
   ),
   'ops.port': port('operations port: health and metrics; never public', 8081),
   'reload.watchMs': millisecondsOrOff(
-    'interval of checks for changes to `gateway.config.yml` and the local property files, which trigger a reload, and of repeated reloads while a remote file cannot be fetched; 0 = reload only on SIGHUP',
+    'how often `gateway.config.yml` and the local property files are checked for changes, which trigger a reload, and how often a reload is repeated while a remote file cannot be fetched; 0 = reload only on SIGHUP',
     0,
   ),
   'log.level': withDefault(

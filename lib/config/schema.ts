@@ -37,7 +37,7 @@ const conductor = {
   'conductor.uiURL': url("the engine's UI, to which the pages of executions link; no links when absent"),
   'conductor.connections': count('limit on connections from the router to each server of the engine', 64),
   'conductor.maxHeldPollMs': milliseconds(
-    "longest time that a worker's poll is held, plus up to 5 seconds for a fetch in flight",
+    "longest time that a worker's poll is held; a fetch in flight can add up to 5 seconds",
     60_000,
   ),
   'conductor.databaseURL': Type.String({
@@ -62,7 +62,7 @@ const admission = {
   'admission.maxInFlight': count('limit on client executions in flight, including those at a worker', 512),
   'admission.queueLength': count('length of the admission queue, in requests', 192),
   'admission.queueMs': milliseconds('longest wait in the admission queue', 5_000),
-  'admission.backEndSharePercent': percent('largest share of limits and queue for one back end', 67),
+  'admission.backEndSharePercent': percent('largest share of the limits and the queue that one back end may use', 67),
   'breaker.engine.windowMs': milliseconds('circuit breaker of the engine: window in which starts count', 10_000),
   'breaker.engine.minCalls': count('minimum number of starts in the window before the circuit breaker opens', 20),
   'breaker.engine.failurePercent': percent('share of failed starts at which the circuit breaker opens', 50),
@@ -73,7 +73,7 @@ const admission = {
   'breaker.backEnd.windowMs': milliseconds('circuit breaker of each back end: window in which outcomes count', 30_000),
   'breaker.backEnd.minCalls': count('minimum number of outcomes in the window before the circuit breaker opens', 10),
   'breaker.backEnd.failurePercent': percent(
-    'share of requests without a response at which the circuit breaker opens',
+    'the circuit breaker opens when this share of requests gets no response',
     50,
   ),
   'breaker.backEnd.openMs': milliseconds('how long the circuit breaker stays open before a probe', 4_000),
@@ -116,7 +116,7 @@ const workers = {
     'Conductor task domain whose tasks the workers poll; for workers co-located with an adaptor, the MIS code of its college; default pool when absent',
   ),
   'workers.taskTypes': list(
-    'task types that this process runs; when empty, all of its pool, except that a process with `workers.domain` runs those of plain back ends only when they are named here',
+    'task types that this process runs; when empty, all of its pool; with `workers.domain`, the task types of plain back ends (without worker code of their own) run only if they are named here',
     [],
   ),
   'workers.concurrency': count('concurrent tasks of one type', 8),

@@ -41,13 +41,13 @@ export function encodeBody(bytes: Uint8Array): EncodedBody {
 /**
  * Returns the bytes of an encoded body; empty when there is no body.
  * @param maxBytes limit of the decoded size; default: none
- * @throws RangeError when the body is larger, TypeError when it is not a text, its encoding is unknown or the text is not base64, Error
+ * @throws RangeError when the body is larger, TypeError when it is not a string, its encoding is unknown or the text is not base64, Error
  *   when the compressed bytes are damaged
  */
 export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);
   // Workers in other languages may report parsed JSON; a list would become one byte for each of its items.
-  if (typeof body !== 'string') throw new TypeError('the body is not a text');
+  if (typeof body !== 'string') throw new TypeError('the body is not a string');
   const bytes = decode(body, bodyEncoding ?? 'text', maxBytes);
   if (bytes.length > maxBytes) throw new RangeError(`the body has more than ${maxBytes} bytes`);
   return bytes;

@@ -4,7 +4,7 @@ import { type EncodedBody, decodeBody, encodeBody } from './body.ts';
 import { escapeExpressions, hasExpression, mapStrings, unescapeExpressions } from './expressions.ts';
 import type { HeaderFields } from './headers.ts';
 
-/** The response of the back end. `docs/reference/envelope.md` describes it for workers in other languages. */
+/** The response from the back end. `docs/reference/envelope.md` describes it for workers in other languages. */
 export interface Outbound extends EncodedBody {
   /** HTTP status of the back end, 200 to 599. */
   statusCodeValue: number;
@@ -15,7 +15,7 @@ export interface Outbound extends EncodedBody {
   escaped?: true;
 }
 
-/** A decoded response of a back end. */
+/** A decoded response from a back end. */
 export interface BackEndResponse {
   status: number;
   headers: HeaderFields;

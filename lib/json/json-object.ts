@@ -1,4 +1,5 @@
-// Parses JSON objects: as JSON.parse does, or without rounding numbers (by JSON.parse's source text access).
+// Parses JSON objects: as JSON.parse does, or without rounding numbers (using the source text that JSON.parse passes to
+// its reviver).
 
 type ParseWithSource = (
   text: string,

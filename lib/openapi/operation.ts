@@ -104,7 +104,7 @@ function fieldsOfProblems(descriptions: readonly Description[]): FieldsOfProblem
   };
 }
 
-/** Combines the responses of back end and router for a status that both may send. */
+/** Combines the responses from back end and router for a status that both may send. */
 function mergeResponses(
   own: readonly [string, Response][],
   problems: ReturnType<typeof problemResponses>,

@@ -79,7 +79,7 @@ export const problemExplanations = {
   },
   'request-timeout': {
     happened: 'The request took too long to arrive. Nothing was started.',
-    advice: 'send the request faster; the connection is closed',
+    advice: 'send the request faster, on a new connection',
   },
   'body-too-large': {
     happened: 'The body of the request is larger than the router accepts. Nothing was started.',

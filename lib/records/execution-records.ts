@@ -66,7 +66,7 @@ export interface RecordRange {
 
 /** What a range contains. */
 export interface RecordChunk {
-  /** In the order of the set. An id whose record was removed in the meantime has none. */
+  /** In the order of the set, without those that were removed in the meantime. */
   readonly records: readonly RecordedExecution[];
   /** Every id with its time in the set. */
   readonly entries: readonly { readonly executionId: string; readonly time: number }[];
@@ -75,7 +75,10 @@ export interface RecordChunk {
 /** Options of {@link ExecutionRecords}. */
 export interface RecordOptions {
   readonly keyPrefix: string;
-  /** Limit of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped. */
+  /**
+   * Limit of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped, or, if
+   * none has ended, of the one that started first.
+   */
   readonly maxRecords?: number | undefined;
   /** Called for each record that is dropped. */
   readonly onDropped?: (() => void) | undefined;
@@ -243,7 +246,7 @@ export function recordsUnavailable(cause: unknown): NoExecutionIndex {
   return new NoExecutionIndex('Redis, which has the records of executions, does not respond', cause);
 }
 
-/** Returns the member of the set of starts that stands for a start. */
+/** Returns the text that represents a start in the set of starts. */
 function memberOf({ workflow, correlationId, token }: Omit<UnconfirmedStart, 'startedAt'>): string {
   return JSON.stringify({ workflow, correlationId, token });
 }

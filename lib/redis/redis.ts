@@ -84,7 +84,9 @@ export class Redis {
   #isStopping = false;
   #sent = 0;
   #settled = 0;
-  /** `#sent` at each of the latest ticks. Replies arrive in order, so an old value is the number that must be settled now. */
+  /**
+   * `#sent` at each of the latest ticks. Replies arrive in order, so an old value says how many must be settled now.
+   */
   #sentAt: number[] = [];
   #sentAtLastCheck = 0;
   /** Error replies that have already been logged. */
@@ -145,9 +147,9 @@ export class Redis {
   }
 
   /**
-   * Runs a command whose reply is not needed, such as releasing a lock, now or, when too many commands are pending or
-   * during an outage, later. At most the latest 10,000 commands are postponed, so whatever they release must also expire
-   * by itself.
+   * Runs a command whose reply is not needed, such as releasing a lock: now, or later when too many commands are
+   * pending or during an outage. At most the latest 10,000 commands are postponed, so whatever they release must also
+   * expire by itself.
    * @returns a promise that resolves when the command has run, or during an outage; never rejects
    */
   async runEventually(command: RedisCommand<unknown>): Promise<void> {
@@ -258,7 +260,7 @@ export class Redis {
     } catch (error) {
       this.#fail(client, error);
     }
-    // The attempt has been given up in the meantime, but its client has connected.
+    // The attempt has failed, or was given up before its client connected.
     if (client !== this.#candidate) return client.destroy();
     this.#candidate = undefined;
     this.#client = client;

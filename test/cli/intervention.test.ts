@@ -69,7 +69,9 @@ it('cancel, and the execution cannot be read again → cancelled, with a warning
   [status, breaksAt] = ['RUNNING', `GET ${first}`];
   const { exitCode, stdout } = await executions('cancel', first);
   expect(exitCode).toBe(0);
-  expect(stdout).toContain(`${first}  cancelled  it is unknown whether a worker received the task just before: `);
+  expect(stdout).toContain(
+    `${first}  cancelled  it is unknown whether a worker received the task just before the cancellation: `,
+  );
   expect(stdout).toContain('does not respond');
   expect(changes).toEqual([`DELETE ${first}`]);
 });

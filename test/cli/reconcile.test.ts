@@ -19,7 +19,7 @@ it.each([
   const { exitCode, stderr } = await reconcile(lookBack, env);
   expect(exitCode).toBe(1);
   expect(stderr).toBe(
-    `--look-back ${lookBack}: must be shorter than the 3 d for which the follow-up executions of PATCHes are kept (prune.completedDays, prune.failedDays): MDM would be notified again of PATCHes whose follow-up executions were pruned\n`,
+    `--look-back ${lookBack}: must be shorter than the 3 d for which the follow-up executions of PATCHes are kept (prune.completedDays, prune.failedDays); otherwise, MDM would be notified again of PATCHes whose follow-up executions were pruned\n`,
   );
 });
 

@@ -114,13 +114,13 @@ describe('commands for the database and for tokens', () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain('the identity provider cannot issue a token now');
     expect((await run(['token', ...client], { STATE_DIR: '/nonexistent' })).stderr).toMatch(
-      /^oauth\.issuer is not set, and no stack runs here/,
+      /^oauth\.issuer is not set, and no stack is running here/,
     );
   });
 
   it('ignores the file of a stack that ended without removing it', async () => {
     writeStack({ pid: process.pid, startedAt: '2001-01-01T00:00:00Z', identityProvider: 'http://127.0.0.1:4' });
     const { stderr } = await run(['token', '--client-id', 'demo', '--client-secret', 'demo-secret']);
-    expect(stderr).toMatch(/^oauth\.issuer is not set, and no stack runs here/);
+    expect(stderr).toMatch(/^oauth\.issuer is not set, and no stack is running here/);
   });
 });

@@ -51,7 +51,7 @@ it('a token that is refused → the reason on stderr, not the token, exit 2', as
   issue({ aud: 'urn:other' });
   const { exitCode, stdout, stderr } = await raw();
   expect([exitCode, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(/^token refused with 401: audience: it is for urn:other/m);
+  expect(stderr).toMatch(/^token refused with 401: audience: its audience is urn:other/m);
   expect(stderr).not.toContain(token);
 });
 

@@ -1,4 +1,4 @@
-// Tests of `token`: for each reason for a refusal, its output agrees with the response of the running router.
+// Tests of `token`: for each reason for a refusal, its output agrees with the response from the running router.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -77,7 +77,7 @@ describe('a token that is refused', () => {
     [
       'audience',
       () => token({ claims: { aud: 'urn:other' } }),
-      /it is for urn:other; oauth\.audience is urn:service-router/,
+      /its audience is urn:other; oauth\.audience is urn:service-router/,
     ],
     [
       'expired',

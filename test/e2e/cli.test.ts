@@ -61,7 +61,7 @@ describe('service-router register', () => {
     const refused = await register();
     expect(refused.exitCode).toBe(2);
     expect(refused.stdout).toContain(
-      '-  "description": "Asks the movies prototype and answers what it answered.",\n+  "description": "Another.",\n',
+      '-  "description": "Passes one request to the movies prototype and returns its response.",\n+  "description": "Another.",\n',
     );
     expect(refused.stdout).toContain('nothing was written: a registered workflow version differs');
     expect((await register('--json')).json()).toMatchObject({ ok: false, outcome: 'refused' });

@@ -35,7 +35,7 @@ const complete = ({ taskId, workflowInstanceId }: Task, outputData: TaskResult['
 const correlated = (name: string, executionId: string) =>
   get<EngineExecution[]>(`/api/workflow/${name}/correlated/${executionId}?includeClosed=true&includeTasks=false`);
 
-/** Runs college-adaptorWF to its end with this response of the back end, and returns the execution id. */
+/** Runs college-adaptorWF to its end with this response from the back end, and returns the execution id. */
 async function route(httpMethod: string, status: number | undefined, version = 2): Promise<string> {
   const inbound = createInbound({
     httpMethod,

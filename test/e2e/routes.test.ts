@@ -1,4 +1,4 @@
-// Tests of every public path with an API client, from the token to the response of the back end.
+// Tests of every public path with an API client, from the token to the response from the back end.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor } from '../stack/client.ts';

@@ -24,7 +24,7 @@ export interface OperationsOptions {
   readonly budgetMs: number;
   /** False: sends PUT instead of PATCH, so that MDM is not involved. Default true. */
   readonly patches?: boolean | undefined;
-  /** Expected responses of the back end to reads, by public path. */
+  /** Expected responses from the back end to reads, by public path. */
   readonly references: ReadonlyMap<string, string>;
   /** The persons, shared by all senders of PATCHes in one run. */
   readonly persons: Persons;

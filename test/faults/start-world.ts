@@ -289,7 +289,7 @@ export async function startIdentityProvider(stack: Stack, env: Readonly<Record<s
   stack.identityProvider = await startProgram('dev/identity-provider/main.ts', { ...own, ...env });
 }
 
-/** Returns the responses of the stand-ins to the reads that clients send. */
+/** Returns the responses from the stand-ins to the reads that clients send. */
 async function readReferences(backEndsUrl: string): Promise<Map<string, string>> {
   const read = async (path: string) => (await fetch(`${backEndsUrl}${path}`)).text();
   return new Map([

@@ -1,4 +1,4 @@
-// Tests of the helpers that check responses of a router against its document.
+// Tests of the helpers that check responses from a router against its document.
 
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';

@@ -84,7 +84,7 @@ export async function startKeycloak(environment: Record<string, string>) {
       child.kill();
       await child.ended;
     },
-    /** Restarts Keycloak on its port and files; resolves when it is ready. */
+    /** Restarts Keycloak on the same port and with the same files; resolves when it is ready. */
     async start() {
       child = launch();
       await untilUp();
@@ -96,7 +96,10 @@ export async function startKeycloak(environment: Record<string, string>) {
 
 export type Keycloak = Awaited<ReturnType<typeof startKeycloak>>;
 
-/** Returns the arguments of the container's start, but with the database that needs no server. */
+/**
+ * Returns the arguments of `kc.sh`. Keycloak starts as in the container, but without `--optimized` and with a database
+ * that needs no server.
+ */
 function startArguments(url: string): string[] {
   return [
     'start',

@@ -58,7 +58,7 @@ export async function createBroker() {
       await ended;
       await pollUntil('the port of RabbitMQ to close', async () => !(await listens(port)), { timeoutMs: 10_000 });
     },
-    /** Runs rabbitmqctl and returns the words of its output by line. */
+    /** Runs rabbitmqctl and returns the columns of each line of its output. */
     async control(...args: string[]): Promise<string[][]> {
       const { stdout } = await run(join(dirname(server), 'rabbitmqctl'), ['--quiet', ...args], { env });
       return stdout

@@ -1,4 +1,4 @@
-// Checks whether the OpenAPI document describes a response of the router: status, header fields, body.
+// Checks whether the OpenAPI document describes a response from the router: status, header fields, body.
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

@@ -21,7 +21,7 @@ export interface WireCase {
   closed: boolean;
   /** `METHOD target body` of each request that the back end must receive, with `{marker}` not replaced yet. */
   backEnd: string[];
-  /** The bytes in notation, with escapes and placeholders. */
+  /** The bytes in this notation, with escapes and placeholders. */
   notation: string;
 }
 
@@ -51,7 +51,7 @@ export function toBytes(notation: string, values: Readonly<Record<string, string
   return Buffer.from(text, 'latin1');
 }
 
-/** Returns bytes in notation, with one line per line of HTTP. */
+/** Returns bytes in this notation, with one line per line of HTTP. */
 export function toNotation(bytes: Buffer): string {
   return [...bytes.toString('latin1')]
     .map((character) => {

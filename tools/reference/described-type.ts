@@ -52,7 +52,7 @@ export function typeOf(schema: DescribedType): string {
   return `${schema.secret === true ? 'secret ' : ''}${kinds[schema.format ?? ''] ?? 'text'}`;
 }
 
-/** Returns the range as text; empty for a port, and for a minimum of 0 or 1 without a maximum that anybody could reach. */
+/** Returns the range as text; empty for a port, and for a minimum of 0 or 1 if the maximum is too large to matter. */
 function rangeOf({ minimum = 0, maximum = Infinity }: DescribedType, unit: string | undefined): string {
   if (unit === 'TCP port' || maximum >= 1_000_000_000) return minimum > 1 ? `, at least ${minimum}` : '';
   return `, ${minimum} to ${maximum}`;

@@ -28,7 +28,7 @@ export interface BackEndRequest {
   isLate?: () => boolean;
 }
 
-/** A response of a back end with any status, redirects and errors included. The body is the bytes as received. */
+/** A response from a back end with any status, redirects and errors included. The body is the bytes as received. */
 export interface BackEndResponse {
   status: number;
   headers: Record<string, unknown>;

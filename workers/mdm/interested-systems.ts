@@ -1,4 +1,4 @@
-// Parses and validates the interested systems in a response of MDM. mdmWF publishes an event for each one.
+// Parses and validates the interested systems in a response from MDM. mdmWF publishes an event for each one.
 
 import { isMisCode } from '#lib/config/mis-code.ts';
 import { RetryableError } from './retryable-error.ts';
@@ -18,7 +18,7 @@ export interface InterestedSystem {
  */
 export function readInterestedSystems(value: unknown, cccid: string | undefined): InterestedSystem[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new RetryableError('interestedSystems in the response of MDM is not a list');
+  if (!Array.isArray(value)) throw new RetryableError('interestedSystems in the response from MDM is not a list');
   return value.map((entry: unknown) => {
     const system = { cccid, ...(entry as Partial<InterestedSystem> | null) };
     const isUsable = isMisCode(system.misCode) && isPathSegment(system.sisPersonId) && isNonEmptyString(system.cccid);

@@ -55,7 +55,7 @@ export function unpackShare<T extends PackedSystem & { sourceExecutionId: string
 /** A definition that passes no value would otherwise send the PATCH to a person called `undefined`. */
 function requireText<T extends string>(fields: Record<T, unknown>): asserts fields is Record<T, string> {
   for (const [name, value] of Object.entries(fields))
-    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing or not a text`);
+    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing, empty or not a string`);
 }
 
 function bindField(field: PersonalField, executionId: string, misCode: string): Binding {

@@ -2,7 +2,7 @@
 
 import { readJsonObject } from '#lib/json/json-object.ts';
 
-/** A response of the router's token endpoint in Conductor's format. */
+/** A response from the router's token endpoint in Conductor's format. */
 export interface IssuedToken {
   token: string;
   /** Lifetime in seconds; when absent, the `exp` claim of a JWT is used. */

@@ -29,7 +29,7 @@ export interface ApiCall {
   signal?: AbortSignal;
 }
 
-/** A response of the task API. */
+/** A response from the task API. */
 export interface ApiResponse {
   status: number;
   text: string;

@@ -45,7 +45,7 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
     `its typ is ${claims.type ?? 'absent'}; oauth.acceptedTypes has ${config['oauth.acceptedTypes'].join(', ')}: is it an ID token?`,
   'critical-extension': () => 'its header requires an extension (crit, b64), and the router supports none',
   'unknown-key': (claims) =>
-    `the identity provider has no key ${claims.keyId ?? '(the header has no kid)'} for ${claims.algorithm ?? 'its algorithm'}: is it another provider's, or was the key withdrawn?`,
+    `the identity provider has no key ${claims.keyId ?? '(the header has no kid)'} for ${claims.algorithm ?? 'its algorithm'}: is the token from another provider, or was the key withdrawn?`,
   signature: (claims) =>
     `its signature does not match the key ${claims.keyId ?? ''}: the token was changed, or signed by somebody else`,
   claims: () => 'a claim is missing or malformed: exp must be a number, and scopes a string or a list',
@@ -54,7 +54,7 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   issuer: (claims, config) =>
     `its issuer is ${claims.issuer ?? 'absent'}; oauth.issuer is ${config['oauth.issuer'] ?? ''}`,
   audience: (claims, config) =>
-    `it is for ${claims.audience ?? 'nobody'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,
+    `its audience is ${claims.audience ?? 'absent'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,
   expired: (claims) => `it expired ${agoOf(claims.expiresAt)}: get another one`,
   'not-yet-valid': (claims) =>
     `it is not valid before ${claims.notBefore ?? claims.issuedAt ?? 'a later time'}: do the clocks of the router and the provider agree?`,

@@ -82,7 +82,7 @@ function tiles({ inFlight, waitingClients, queued, heldPolls, engineErrors, unre
     </div>`;
   return html`<dl class="tiles">
     ${[
-      tile('requests in flight, without held polls', Math.max(0, inFlight - heldPolls)),
+      tile('requests in flight, not counting held polls', Math.max(0, inFlight - heldPolls)),
       tile('clients waiting for an execution', waitingClients),
       tile('requests in the queue', queued),
       tile('held polls', heldPolls),

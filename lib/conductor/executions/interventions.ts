@@ -46,7 +46,7 @@ export async function previewInterventions(
     ? {
         kind: 'refused',
         executionId,
-        reason: `${where}: its work cannot be undone; terminate ends the execution anyway`,
+        reason: `${where}: its work cannot be undone; to end the execution anyway, use terminate`,
       }
     : {
         kind: 'possible',
@@ -106,7 +106,7 @@ async function warningAfterCancel(executionId: string, api: ExecutionApi): Promi
     const how = isDirectDomain(received.domain) ? 'may have received' : 'received';
     return `a worker ${how} the task just before the cancellation; it is unknown whether the back end has processed the request`;
   } catch (error) {
-    return `it is unknown whether a worker received the task just before: ${(error as Error).message}`;
+    return `it is unknown whether a worker received the task just before the cancellation: ${(error as Error).message}`;
   }
 }
 

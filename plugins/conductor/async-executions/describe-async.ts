@@ -75,7 +75,7 @@ const description = 'With `Prefer`: the execution continues, and `Location` is t
 
 /**
  * Describes the response 202.
- * @param own response of the back end with the same status; undefined when there is none
+ * @param own response from the back end with the same status; undefined when there is none
  */
 export function acceptedBeside(own: Response | undefined): Response {
   if (own === undefined)

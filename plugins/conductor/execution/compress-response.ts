@@ -1,7 +1,7 @@
 // Compresses back-end responses with br or gzip for clients that accept it.
 //
 // When a response holds a secret next to text that an attacker chose, its compressed length reveals the secret
-// (BREACH). So tokens are never compressed, nor are responses of the engine's API, which hold requests of several
+// (BREACH). So tokens are never compressed, nor are responses from the engine's API, which hold requests of several
 // clients.
 
 import { type Static, Type } from '#lib/json/json-schema.ts';
@@ -19,7 +19,7 @@ export interface CompressOptions {
 
 const defaultOverBytes = 1_024;
 
-/** Schema of the parameter `compress` of policies that send responses of back ends. */
+/** Schema of the parameter `compress` of policies that send responses from back ends. */
 export const compressParameter = Type.Optional(
   Type.Union(
     [

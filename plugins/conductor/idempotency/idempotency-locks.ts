@@ -13,10 +13,10 @@ export interface IdempotencyLock {
   release(): void;
 }
 
-/** Locks by name of a key. */
+/** Locks, each identified by the name of a key. */
 export interface IdempotencyLocks {
   /**
-   * Acquires the lock of a name.
+   * Acquires the lock with this name.
    * @returns null while another request holds it
    * @throws Problem `idempotency-unavailable` (503) when the lock's state is unknown
    */

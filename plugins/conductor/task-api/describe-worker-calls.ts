@@ -76,7 +76,10 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
       'Reports a result like `POST …/tasks`, and takes the next task of the same queue if there is one already.',
     requestBody: result,
     responses: {
-      '200': { description: 'The result is stored; the next task.', content: json(reference('conductor.Task')) },
+      '200': {
+        description: 'The result is stored; the response is the next task.',
+        content: json(reference('conductor.Task')),
+      },
       '204': { description: 'The result is stored; there is no task.' },
       '404': { description: 'The engine has no such task.', content: { 'application/json': {} } },
       default: engineResponse,
@@ -189,7 +192,7 @@ export const workerSchemas: NonNullable<Components['schemas']> = {
       status: {
         enum: ['COMPLETED', 'FAILED_WITH_TERMINAL_ERROR', 'FAILED', 'IN_PROGRESS', 'CANCELED'],
         description:
-          '`COMPLETED` with any response of the back end; `FAILED_WITH_TERMINAL_ERROR` when there is none; `IN_PROGRESS` to get the task again. Required without `extendLease`.',
+          '`COMPLETED` with any response from the back end; `FAILED_WITH_TERMINAL_ERROR` when there is none; `IN_PROGRESS` to get the task again. Required without `extendLease`.',
       },
       outputData: {
         type: 'object',

@@ -38,7 +38,7 @@ export function createGauges(
   const gauge = (name: string, help: string, read: () => number) => observeGauge(metrics, { name, help }, read);
   gauge(
     'router_completion_waiters',
-    'Waiters for the end of an execution: clients, and asynchronous executions (202)',
+    'Clients and asynchronous executions (202) that wait for the end of an execution',
     () => waiters.size,
   );
   gauge('router_held_polls', 'Worker polls held by this router', () => queues.heldPolls);

@@ -28,7 +28,7 @@ export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) =
   });
   const errors = new Counter({
     name: 'router_engine_errors_total',
-    help: 'Calls to the engine without a response (unreachable, interrupted) or with a 5xx (answered-5xx); calls before the first response of the engine are not counted',
+    help: 'Calls to the engine without a response (unreachable, interrupted) or with a 5xx (answered-5xx); calls before the first response from the engine are not counted',
     labelNames: ['call', 'error'],
     registers,
   });

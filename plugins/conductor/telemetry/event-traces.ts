@@ -8,10 +8,10 @@ import { traceparentOf } from '#lib/envelope/traceparent.ts';
 const maxTraces = 5_000;
 
 /**
- * Traces by execution id. The execution of a PATCH starts an `mdmWF` execution by an event, which starts `mdm-shareWF`
- * executions by events. The payload of the second event has no trace context, only the id of the PATCH's execution
- * (`sourceExecutionId`). After a restart, or when another router hands out the task of the `mdm-shareWF` execution, that
- * task starts a new trace.
+ * Traces by execution id. The execution of a PATCH starts an `mdmWF` execution through an event; that execution starts
+ * `mdm-shareWF` executions through further events. The payload of the second event has no trace context, only the id of
+ * the PATCH's execution (`sourceExecutionId`). After a restart, or when another router hands out the task of the
+ * `mdm-shareWF` execution, that task starts a new trace.
  */
 export class EventTraces {
   readonly #traces = new BoundedMap<string, string>(maxTraces);

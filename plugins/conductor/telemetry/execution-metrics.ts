@@ -26,7 +26,7 @@ export function createExecutionMetrics(metrics: Registry): ExecutionMetrics {
   const registers = [metrics];
   const executions = new Counter({
     name: 'router_executions_total',
-    help: 'Requests for executions by pinned definition and outcome: answered by the back end, deferred (202), client-gone, or the code of a problem; without replays of an Idempotency-Key',
+    help: 'Requests for executions by pinned definition and outcome: answered by the back end, deferred (202), client-gone, or the code of a problem; replays of an Idempotency-Key are not counted',
     labelNames: ['workflow', 'version', 'outcome'],
     registers,
   });

@@ -24,7 +24,7 @@ export interface ProviderRequest {
   maxBytes: number;
 }
 
-/** A response of the provider, of any status. */
+/** A response from the provider, of any status. */
 export interface ProviderResponse {
   status: number;
   body: Buffer;

@@ -38,7 +38,7 @@ export class ClientCredentialsGrant {
   }
 
   /**
-   * Requests a token and returns the response of the provider, reduced to the members of RFC 6749 section 5.1.
+   * Requests a token and returns the response from the provider, reduced to the members of RFC 6749 section 5.1.
    * @param requestedScope scope that the client requested; undefined stands for `oauth.tokenScope`, or leaves it to the
    *   provider
    * @throws OAuthError when the provider rejects the request

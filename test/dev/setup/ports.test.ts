@@ -1,4 +1,4 @@
-// Tests of the ports of the stack, and of the check whether they are free.
+// Tests of the ports of the stack, and of the check that they are free.
 
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -77,7 +77,8 @@ describe('findTakenPorts', () => {
   });
 
   it('names the error of a port that is not taken, but cannot be used', async () => {
-    // As for a port below 1024 without privileges, which the user of the tests may have.
+    // A port below 1024 gives this error without privileges. It is simulated, because the user of the tests may have
+    // them.
     vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
       this.emit('error', Object.assign(new Error('not permitted'), { code: 'EACCES' }));
       return this;

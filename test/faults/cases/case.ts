@@ -23,7 +23,7 @@ export interface Case {
   readonly world?: WorldOptions;
   /** Clients of the load during all tries of the case. Default: a few of every kind. */
   readonly load?: LoadOptions;
-  /** Breaks something once, repairs it, and returns when its requests have responses. */
+  /** Breaks something once, repairs it, and returns when all requests of this try have responses. */
   tryOnce(world: World): Promise<void>;
   /** Starts additional servers of the case, and returns environment variables for the world. */
   setUp?(engine: GivenEngine): Promise<SetUp>;

@@ -55,7 +55,7 @@ it('rejects an endpoint with the name that the requests of the reconciler have',
   writeFileSync(file, JSON.stringify(gatewayConfig, null, 2));
   const { problems } = readGatewayConfig({ file, rootDir, config: {} as Config });
   expect(problems.lines).toEqual([
-    'reserved.yml:7:5: apiEndpoints.reconciler: this name is reserved for requests of the reconciler, whose executions ' +
-      'clients cannot find: choose another name',
+    'reserved.yml:7:5: apiEndpoints.reconciler: this name is reserved for the requests of the reconciler, and ' +
+      'clients cannot find executions of such requests: choose another name',
   ]);
 });

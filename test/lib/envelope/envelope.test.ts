@@ -67,9 +67,9 @@ describe('a body', () => {
   });
 
   it.each([[[{ a: 1 }, { a: 2 }]], [{ length: 3 }], [7], [true]])(
-    'a body that is not a text, %j, is refused',
+    'a body that is not a string, %j, is refused',
     (body) => {
-      expect(() => decodeBody({ body: body as never })).toThrow(new TypeError('the body is not a text'));
+      expect(() => decodeBody({ body: body as never })).toThrow(new TypeError('the body is not a string'));
     },
   );
 

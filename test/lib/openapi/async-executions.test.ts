@@ -77,7 +77,7 @@ describe('the document of a route with a workflow', () => {
     expect(described?.parameters).toContainEqual(expect.objectContaining({ name: 'Idempotency-Key', required: true }));
   });
 
-  it('a limit: RateLimit fields on responses of the back end, and the problem limits-unavailable', () => {
+  it('a limit: RateLimit fields on responses from the back end, and the problem limits-unavailable', () => {
     const read = operationOf(person, 'get');
     for (const field of ['RateLimit', 'RateLimit-Policy'])
       expect(responseOf(read, '200')?.headers, field).toHaveProperty(field);

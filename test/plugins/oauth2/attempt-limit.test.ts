@@ -84,7 +84,7 @@ describe('the token policy', () => {
     expect((await ask('demo', 'right')).status).toBe(429);
   });
 
-  it('many clients from one address → limited by address; parameters set both limits', async () => {
+  it('many clients from one address → limited by address, with the limit that the parameter sets', async () => {
     for (let index = 0; index < 5; index++) expect((await ask(`client-${index}`, 'wrong', '/small')).status).toBe(401);
     expect((await ask('client-9', 'right', '/small')).status).toBe(429);
   });

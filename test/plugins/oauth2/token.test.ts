@@ -266,7 +266,7 @@ describe('a malformed request (section 5.2) → refused without a request to the
   });
 });
 
-describe('responses of the provider (section 5.2)', () => {
+describe('responses from the provider (section 5.2)', () => {
   it.each([
     { says: [401, { error: 'invalid_client' }], becomes: [401, 'invalid_client'] },
     { says: [400, { error: 'invalid_client' }], becomes: [401, 'invalid_client'] },
@@ -312,7 +312,7 @@ describe('responses of the provider (section 5.2)', () => {
 
   it.each(badBehaviours)('%s → 503 problem document in bounded time', async (behaviour) => {
     secured.provider.behaviour.token = behaviour;
-    // Some of these responses never end, so any response of the router has been given in bounded time.
+    // Some of these responses never end, so any response from the router has been given in bounded time.
     expectUnavailable(await post(goodBody));
   });
 

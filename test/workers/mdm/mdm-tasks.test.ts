@@ -340,17 +340,17 @@ describe('mdm_notify, encodings of the PATCH and of its response', () => {
     expect(told).toMatchObject({ cccid: 'CCC2' });
   });
 
-  test('a byte order mark in the response of MDM: the interested systems are read', async () => {
+  test('a byte order mark in the response from MDM: the interested systems are read', async () => {
     const systems = { interestedSystems: [{ misCode: '002', sisPersonId: 'p', cccid: 'c' }] };
     replies['/mdm/notifications'] = [200, `\ufeff${JSON.stringify(systems)}`];
     expect(await notify({})).toMatchObject({ outputData: { interestedSystems: [{ misCode: '002' }] } });
   });
 
-  test('a response of MDM that is not a JSON object: retried', async () => {
+  test('a response from MDM that is not a JSON object: retried', async () => {
     replies['/mdm/notifications'] = [200, '<html>Sign in</html>'];
     expect(await notify({})).toMatchObject({
       status: 'IN_PROGRESS',
-      outputData: { waitingFor: 'the response of MDM is not a JSON object' },
+      outputData: { waitingFor: 'the response from MDM is not a JSON object' },
     });
   });
 
@@ -482,7 +482,7 @@ describe('mdm_share', () => {
         const failure = execute(taskOf({ ...shareInput, [name]: value }));
         await expect(failure).rejects.toMatchObject({
           name: 'TaskFailure',
-          message: `the share cannot be read: ${name} is missing or not a text`,
+          message: `the share cannot be read: ${name} is missing, empty or not a string`,
         });
       }
       expect(other.requests).toHaveLength(0);

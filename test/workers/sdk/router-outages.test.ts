@@ -190,7 +190,7 @@ describe('results', () => {
     await slow.stop();
   });
 
-  test('logs a result that the engine rejects and fails the task instead', async () => {
+  test('when the engine rejects a result: logs this, and fails the task instead', async () => {
     await start();
     router.interfere = (call) => (call.results[0]?.status === 'COMPLETED' ? { status: 413 } : undefined);
     const result = await router.result(addMovie());
@@ -295,7 +295,7 @@ describe('concurrency', () => {
     await slow.stop();
   });
 
-  test('a task without a response of its back end ends after workers.backEndTimeoutMs, and the next one starts', async () => {
+  test('a task whose back end does not respond is ended after workers.backEndTimeoutMs, and the next one starts', async () => {
     const silent = await startRawBackEnd(() => undefined);
     await start({ 'movies.url': silent.url, 'workers.concurrency': 1, 'workers.backEndTimeoutMs': 100 });
     const ids = [addMovie(), addMovie()];

@@ -140,7 +140,7 @@ describe('an invalid configuration', () => {
   ];
 
   it.each(cases)(
-    '%s: nothing changes, and log, metric and notice report the reason',
+    '%s: nothing changes, the metric reports the failure, and log and notice give the reason',
     async (_name, file, text, why) => {
       const before = await says();
       const after = `after-${++round}`;
@@ -166,18 +166,21 @@ describe('an invalid configuration', () => {
 it.each([
   ['throws an error', 'throw new Error("unset");', /-faulty\.ts cannot be loaded: unset(; if .+ restart the router)?/],
   ['lacks exports', "export const version = '1.0.0';", /-faulty\.ts must export [^;\n]+(; if .+ restart the router)?/],
-])('a plugin that %s: once it has been corrected, the problem names the restart', async (name, faulty, problem) => {
-  const file = `${name.replaceAll(' ', '-')}-faulty.ts`;
-  router.write(file, faulty);
-  router.write('map.yml', mapWith().replace('PLUGIN', join(router.dir, file)));
-  expect(await router.reload()).toBe('refused');
-  expect(problem.exec(await router.notice())).toMatchObject({ 1: undefined });
-  router.write(file, readFileSync(join(router.dir, 'plugin.ts'), 'utf8'));
-  expect(await router.reload()).toBe('refused');
-  expect(problem.exec(await router.notice())).toMatchObject({ 1: expect.any(String) });
-  router.write('map.yml', mapWith());
-  expect(await router.reload()).toBe('applied');
-});
+])(
+  'a plugin that %s: once it has been corrected, the problem says that the router must be restarted',
+  async (name, faulty, problem) => {
+    const file = `${name.replaceAll(' ', '-')}-faulty.ts`;
+    router.write(file, faulty);
+    router.write('map.yml', mapWith().replace('PLUGIN', join(router.dir, file)));
+    expect(await router.reload()).toBe('refused');
+    expect(problem.exec(await router.notice())).toMatchObject({ 1: undefined });
+    router.write(file, readFileSync(join(router.dir, 'plugin.ts'), 'utf8'));
+    expect(await router.reload()).toBe('refused');
+    expect(problem.exec(await router.notice())).toMatchObject({ 1: expect.any(String) });
+    router.write('map.yml', mapWith());
+    expect(await router.reload()).toBe('applied');
+  },
+);
 
 it('a plugin with a syntax error: is loaded once it has been corrected', async () => {
   router.write('corrected.ts', 'export const version = ;');

@@ -36,7 +36,7 @@ describe('responseOf', () => {
   it.each([
     ['a line break', 'a\r\nset-cookie: b'],
     ['a character outside Latin-1', 'caf\u00e9 \u20ac'],
-  ])('a header field with %s is a bad response of the back end', (_title, value) => {
+  ])('a header field with %s is a bad response from the back end', (_title, value) => {
     expect(() => responseOf(completed({ 'x-rate': value }), options)).toThrow(
       expect.objectContaining({
         code: 'back-end-bad-answer',
@@ -58,7 +58,7 @@ describe('responseOf', () => {
       { outbound: outboundOf(2, 12_300) },
       expect.stringContaining('more than 12288 bytes'),
     ],
-  ])('an output with %s is a bad response of the back end', (_title, output, detail) => {
+  ])('an output with %s is a bad response from the back end', (_title, output, detail) => {
     const problem = expect.objectContaining({ code: 'back-end-bad-answer', detail });
     expect(() => responseOf({ ...completed({}), output }, options)).toThrow(problem);
   });

@@ -420,7 +420,7 @@ describe('an extension of the lease', () => {
     ['has ended', 'TIMED_OUT', 200],
     ['was deleted', 'deleted', 404],
   ] as const)(
-    'of a dispatched task whose execution %s: gets the response of the engine',
+    'of a dispatched task whose execution %s: gets the response from the engine',
     async (_title, status, code) => {
       const { report } = setUp(status);
       expect((await report({ extendLease: true })).response.status).toBe(code);

@@ -192,7 +192,7 @@ describe('countOutcomes', () => {
 });
 
 describe('compress', () => {
-  it('compresses the response of the back end, and turns a failed compression into a problem', async () => {
+  it('compresses the response from the back end, and turns a failed compression into a problem', async () => {
     const { request } = createRequest();
     const text = { status: 200, headers: { 'content-type': 'text/plain' }, body: Buffer.from('a film. '.repeat(500)) };
     const layer = compress({ overBytes: 100 });
