@@ -210,7 +210,10 @@ describe('an event of an execution that one router repairs', () => {
     }).catch((error: Error) => {
       throw new Error(`${error.message}; ${seen}\n${findings()}`, { cause: error });
     });
-    expect(reasonForIncompletion).toBe('reconciler: its event was not published');
+    // On a busy machine, the engine may lose the reason: it evaluates the execution while it terminates it.
+    expect(reasonForIncompletion).toMatch(
+      /^reconciler: its event was not published$|^Task \S+ failed with status: TERMINATED and reason: 'null'$/,
+    );
     const intakes = tasks.filter(({ referenceTaskName }) => referenceTaskName === 'college-adaptor_intake');
     expect(
       intakes.map(({ status }) => status),

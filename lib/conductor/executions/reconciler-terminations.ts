@@ -21,31 +21,53 @@ export type Case = keyof typeof reasons;
 /** All kinds of faults. */
 export const cases = Object.keys(reasons) as readonly Case[];
 
+/**
+ * What the engine stores when it evaluates an execution while it terminates it, or after it was killed while doing so:
+ * the execution still runs, but its tasks are already cancelled (`DeciderService.retry`). The reason for the termination
+ * is lost.
+ */
+const lostReason = /^Task \S+ failed with status: TERMINATED and reason: 'null'$/;
+
 type Ending = Pick<ExecutionStatus, 'status' | 'reasonForIncompletion'>;
+type EndingWithOutput = Ending & Pick<ExecutionStatus, 'output'>;
 
 /** Returns the reason that the engine stores. */
 export function terminationReason(fault: Case): string {
   return `${prefix}${reasons[fault]}`;
 }
 
-/** Returns true when a reconciler has terminated the execution, not an operator. */
-export function isTerminatedByReconciler({ status, reasonForIncompletion = '' }: Ending): boolean {
-  return status === 'TERMINATED' && reasonForIncompletion.startsWith(prefix);
+/** Returns true when a reconciler has terminated the execution, or may have done so: the reason is lost. */
+export function isTerminatedByReconciler(execution: Ending): boolean {
+  const { status, reasonForIncompletion = '' } = execution;
+  return (status === 'TERMINATED' && reasonForIncompletion.startsWith(prefix)) || isReasonLost(execution);
 }
 
-/** Returns true when the execution was terminated because its worker did not report: its outcome is unknown. */
-export function isUnreported(execution: Ending): boolean {
-  return isTerminatedFor('outcome_unknown', execution);
+/**
+ * Returns true when the execution was terminated because its worker did not report, or for a lost reason before the
+ * response was known: the outcome is unknown.
+ */
+export function isUnreported(execution: EndingWithOutput): boolean {
+  return isTerminatedFor('outcome_unknown', execution) || (isReasonLost(execution) && !hasOutbound(execution));
 }
 
 /**
  * Returns true when the output of the execution is the response to its client: it completed, or was terminated only
- * because the engine did not publish its event. The event comes after the response and does not change it.
+ * because the engine did not publish its event, or for a lost reason after the response was known. The event comes after
+ * the response and does not change it.
  */
-export function hasResponse(execution: Ending): boolean {
-  return execution.status === 'COMPLETED' || isTerminatedFor('event_stuck', execution);
+export function hasResponse(execution: EndingWithOutput): boolean {
+  if (execution.status === 'COMPLETED' || isTerminatedFor('event_stuck', execution)) return true;
+  return isReasonLost(execution) && hasOutbound(execution);
 }
 
 function isTerminatedFor(fault: Case, { status, reasonForIncompletion }: Ending): boolean {
   return status === 'TERMINATED' && reasonForIncompletion === terminationReason(fault);
+}
+
+function isReasonLost({ status, reasonForIncompletion = '' }: Ending): boolean {
+  return status === 'TERMINATED' && lostReason.test(reasonForIncompletion);
+}
+
+function hasOutbound({ output }: Pick<ExecutionStatus, 'output'>): boolean {
+  return (output?.['outbound'] ?? null) !== null;
 }

@@ -411,6 +411,12 @@ describe('an mdmWF', () => {
       expect(decideShare(interrupted, context)).toMatchObject(decision);
     });
 
+    it('for a reason that the engine lost → resumed, as it may have been a reconciler; the same for a share', () => {
+      const unknown = terminated("Task 6a55d23a-db7b failed with status: TERMINATED and reason: 'null'");
+      expect(decideNotification(unknown, unshared, context)).toMatchObject(decision);
+      expect(decideShare(unknown, context)).toMatchObject(decision);
+    });
+
     it('by an operator → settled; the same for a share', () => {
       expect(decideNotification(terminated('not wanted'), unshared, context)).toEqual({ kind: 'settled' });
       expect(decideShare(terminated('not wanted'), context)).toEqual({ kind: 'settled' });

@@ -22,6 +22,7 @@ it.each([
   ['TERMINATED', terminationReason('event_stuck'), 'completed', ended],
   ['TERMINATED', terminationReason('outcome_unknown'), 'timed-out', ended],
   ['TERMINATED', terminationReason('never_scheduled'), 'failed', ended],
+  ['TERMINATED', "Task 6a55d23a failed with status: TERMINATED and reason: 'null'", 'timed-out', ended],
 ] as const)('%s %s → %s', (status, reasonForIncompletion, state, endedAt) => {
   const times = { startTime: 1_000, endTime: 2_000 };
   const execution = { workflowId: 'e-1', status, reasonForIncompletion, ...times, input: { inbound }, tasks: [] };

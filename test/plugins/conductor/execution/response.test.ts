@@ -32,7 +32,27 @@ const completed = (headers: Record<string, string>): ExecutionStatus => ({
   output: { outbound: createOutbound({ status: 200, headers, body: Buffer.from('{}') }) },
 });
 
+/** The reason that the engine stores when it loses that of a termination. */
+const lostReason = "Task 6a55d23a failed with status: TERMINATED and reason: 'null'";
+
 describe('responseOf', () => {
+  it.each([
+    ['after the response was known, because the event was not published', terminationReason('event_stuck')],
+    ['after the response was known, for a reason that the engine lost', lostReason],
+  ])('an execution that was terminated %s: the response', (_title, reasonForIncompletion) => {
+    const terminated = { ...completed({}), status: 'TERMINATED' as const, reasonForIncompletion };
+    expect(responseOf(terminated, options)).toMatchObject({ status: 200 });
+  });
+
+  it('an execution that was terminated before the response was known: a problem', () => {
+    const terminated = { workflowId: 'e-1', status: 'TERMINATED' as const, reasonForIncompletion: lostReason };
+    for (const output of [{}, { outbound: null }]) {
+      expect(() => responseOf({ ...terminated, output }, options)).toThrow(
+        expect.objectContaining({ code: 'execution-timed-out' }),
+      );
+    }
+  });
+
   it.each([
     ['a line break', 'a\r\nset-cookie: b'],
     ['a character outside Latin-1', 'caf\u00e9 \u20ac'],
@@ -111,6 +131,7 @@ describe('failureOf', () => {
     ['TERMINATED', cancellationReason({ lastRetriedTime: 5 }), 'execution-failed', 'The execution was terminated.'],
     ['TERMINATED', superseded, 'idempotency-key-in-use', undefined],
     ['TERMINATED', clientGoneReason, 'execution-failed', 'The execution was terminated.'],
+    ['TERMINATED', lostReason, 'execution-timed-out', 'No worker finished the task in time.'],
   ] as const)('%s, %s → %s', (status, reason, code, detail) => {
     expect(failed(status, reason)).toMatchObject({ code, detail });
   });
