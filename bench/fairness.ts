@@ -56,7 +56,7 @@ process.exit(
     if (values.help) return run.say(help);
     const circumstances = await lookAround(engineName(values));
     run.say(describeCircumstances(circumstances));
-    // Keys that contain the name of a client cannot be set by environment variables.
+    // The names of these keys contain the name of a client, so they are set in a file that CONFIG_URL names.
     const limits = join(run.stateDir, 'limits.properties');
     const lines = [
       limit('maxInFlight', values['max-in-flight']),

@@ -30,7 +30,9 @@ export async function findOpenEngine(options: OpenEngineOptions): Promise<string
   const addresses = isIP(host) === 0 ? await resolve(host).catch(() => []) : [host];
   const open = isIP(host) === 0 ? addresses.filter((address) => !isPrivateHost(address)) : [];
   if (open.length > 0)
-    return [`conductor.url is ${withoutPassword(url)}: ${host} has the public address ${open.join(', ')}`];
+    return [
+      `conductor.url is ${withoutPassword(url)}: ${host} has the public address ${open.join(', ')}, but the engine has no authentication, so its address must be private`,
+    ];
   if (!addresses.some(isLoopback)) return [];
   const enginePort = Number(port) || (protocol === 'https:' ? 443 : 80);
   const reachable = await Promise.all(

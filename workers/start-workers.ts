@@ -25,7 +25,10 @@ import { stayIdle } from './stay-idle.ts';
 export interface StartWorkersOptions {
   /** Must contain `workers.clientId` and `workers.clientSecret`. */
   config: Config;
-  /** The workers of the gateway, as `findWorkers` returns them; plain back ends need none. Default: those of the product. */
+  /**
+   * The gateway's own workers, as `findWorkers` returns them; a plain back end needs no worker of its own. Default:
+   * those of the product.
+   */
   workers?: WorkerRegistry;
   log: Logger;
   /** Called with unexpected errors, which are also logged. Default: none. */

@@ -1,4 +1,4 @@
-// Draws the results as an SVG chart: latency and throughput over the load, both on logarithmic axes.
+// Draws the results as an SVG chart: latency and throughput against the load, both on logarithmic axes.
 
 import type { Figures } from '../measure/figures.ts';
 import type { Result } from '../measure/measure.ts';

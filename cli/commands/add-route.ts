@@ -165,7 +165,7 @@ function describe(
       ...alignColumns(targets),
       ...(isOpen ? ['every client with a token may write there; use --write-scope to require a scope'] : []),
       '',
-      `npm start serves it. In a deployment: register it with apply, and set ${key} for the workers.`,
+      `With npm start, there is nothing more to do. In a deployment: register it with apply, and set ${key} for the workers.`,
       undo,
     ],
     json: { ok: true, route: name, paths, methods, strip, key, url, created, changed },

@@ -68,7 +68,7 @@ export async function runApply(options: ApplyOptions, context: CommandContext): 
     const refusal = findRefusal(shown, options);
     if (refusal !== undefined) return refused(shown, engine.address, refusal);
     context.show([`plan ${digestPlan(shown)}: ${describeCounts(shown)}`]);
-    await context.confirm(`Make ${countOf(shown.changes.length, 'change')} in ${engine.address}?`);
+    await context.confirm(`Make ${countOf(shown.changes.length, 'change')} at ${engine.address}?`);
     const replan = () => readPlan(repository, engine.api, options);
     return describe(await run(shown, { engine, context, replan }), shown, engine.address);
   } finally {

@@ -52,7 +52,7 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
     addConfirmationOptions(addEngineOption(command))
       .option(
         '--older-than <duration>',
-        'only executions that ended, and event records that were created, longer ago than this, such as 7d or 36h (default: as configured)',
+        'only executions that ended longer ago than this, and event records that were created longer ago than this, such as 7d or 36h (default: as configured)',
       )
       .option(
         '--state <states>',
@@ -87,7 +87,7 @@ async function runPrune(options: PruneCommandOptions, context: CommandContext): 
       return describePlan(planned, { address: engine.address, skipped: skippedBy(options), note: onlyShows });
     if (options.yes !== true) {
       context.show(describeRules(planned, skippedBy(options)));
-      await context.confirm(`Delete executions and event records (${total} in all) in ${engine.address}?`);
+      await context.confirm(`Delete executions and event records (${total} in all) at ${engine.address}?`);
     }
     const bar = startProgressBar('deleting', total, host.stderr);
     const { failure, ...report } = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());

@@ -53,7 +53,7 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
 };
 
 const routerForwardsNoRepair =
-  'nothing was changed: the router does not forward repairs; address the engine itself with --engine <url>';
+  'nothing was changed: the router does not forward repairs; call the engine directly with --engine <url>';
 
 /** Runs reconcile rounds until they are complete. @throws ConfigError, EngineError or CommandError */
 async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
@@ -75,7 +75,7 @@ async function runReconcile(options: ReconcileOptions, context: CommandContext):
       const found = await reconcileOnce(true);
       if (found.findings.length === 0) return describe(found, { address });
       context.show(describeFindings(found));
-      await context.confirm(`Repair ${countOf(found.findings.length, 'execution')} in ${address}?`);
+      await context.confirm(`Repair ${countOf(found.findings.length, 'execution')} at ${address}?`);
     }
     return describe(await reconcileOnce(false), { address });
   } finally {

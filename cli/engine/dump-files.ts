@@ -36,7 +36,7 @@ export function findUnsafeNames(registered: RegisteredDefinitions, concerns: Dum
     .filter(({ definition: { name } }) => concerns(name) && !/^[A-Za-z0-9_-]+$/.test(name))
     .map(
       ({ kind, definition: { name } }) =>
-        `the ${kind} ${JSON.stringify(name)} cannot be a file name, which may contain only letters, digits, _ and -. Use --only to select other definitions`,
+        `the name of the ${kind} ${JSON.stringify(name)} cannot be used as a file name: only letters, digits, _ and - are allowed. Use --only to leave it out`,
     );
 }
 

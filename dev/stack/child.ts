@@ -52,8 +52,8 @@ export interface ChildOptions {
 }
 
 /**
- * Starts a process in its own process group. Ctrl-C in the terminal then reaches only this process, which stops its
- * children in order.
+ * Starts a process in its own process group. Ctrl-C in the terminal then reaches only the calling process, which stops
+ * its children in order.
  */
 export function startChild(options: ChildOptions): Child {
   const channel = options.waitUntilReady === undefined ? 'ipc' : 'ignore';

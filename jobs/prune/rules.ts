@@ -100,6 +100,6 @@ export function problemsOf(rules: readonly PruneRule[], config: Config): string[
   const requiredMs = config['reconciler.lookBackSeconds'] * 1_000 + config['reconciler.afterMs'];
   if (rules.every(({ olderThanMs }) => olderThanMs > requiredMs)) return [];
   return [
-    `executions that ended within the last ${Math.ceil(requiredMs / 3_600_000)} h must be kept: the reconciler looks back that far (reconciler.lookBackSeconds) and would treat deleted executions as lost`,
+    `executions that ended within the last ${Math.ceil(requiredMs / 3_600_000)} h would be deleted, but the reconciler looks back that far (reconciler.lookBackSeconds) and would treat them as lost: keep executions longer`,
   ];
 }

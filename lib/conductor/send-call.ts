@@ -135,7 +135,7 @@ class ResponseCollector implements Dispatcher.DispatchHandler {
     const { name, timeoutMs, reject } = this.#options;
     this.#isLate = true;
     if (this.#controller === undefined)
-      reject(new EngineError('unreachable', `${name}: no connection was free for ${timeoutMs} ms`));
+      reject(new EngineError('unreachable', `${name}: no connection became free within ${timeoutMs} ms`));
     else this.#controller.abort(new EngineError('interrupted', `${name}: no response within ${timeoutMs} ms`));
   }
 

@@ -95,7 +95,7 @@ function validatorOf(keys: readonly string[]): ValidateFunction {
   return validator;
 }
 
-/** Returns the keys that have a default and are not set. */
+/** Returns the default values of the keys that are not set. */
 function defaultsBeside(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const types = Object.entries(configSchema.properties as Record<string, { default?: unknown }>);
   const absent = types.filter(([key, type]) => type.default !== undefined && values[key] === undefined);
@@ -148,7 +148,7 @@ function withoutInvalid(values: Record<string, unknown>, errors: readonly ErrorO
   return Object.fromEntries(Object.entries(values).filter(([key]) => !invalid.has(key))) as PartialConfig;
 }
 
-/** Reads all layers. @returns those that can be read, and the error of each other one */
+/** Reads all layers. @returns the layers that can be read, and one error for each layer that cannot */
 async function readLayers(options: LoadOptions): Promise<{ layers: RemoteLayer[]; errors: Error[] }> {
   const { env = process.env, rootDir, useCopies, signal } = options;
   const environment = readEnvironment(env);

@@ -45,7 +45,7 @@ export const router = {
     [],
   ),
   'router.maxConnections': count(
-    'limit on connections to the public port; beyond it, the connection on which the router has waited longest for its client is closed',
+    'limit on connections to the public port; beyond it, the router closes the connection whose client has kept it waiting longest',
     4_000,
   ),
   'router.maxConnectionsPerAddress': optionalCount(

@@ -116,7 +116,7 @@ const workers = {
     'Conductor task domain whose tasks the workers poll; for workers co-located with an adaptor, the MIS code of its college; default pool when absent',
   ),
   'workers.taskTypes': list(
-    'task types that this process runs; when empty, all of its pool; with `workers.domain`, the task types of plain back ends (without worker code of their own) run only if they are named here',
+    'task types that this process runs; when empty, all task types of its pool; with `workers.domain`, the task types of plain back ends (without worker code of their own) run only if they are named here',
     [],
   ),
   'workers.concurrency': count('concurrent tasks of one type', 8),

@@ -35,7 +35,7 @@ const base: Schema = {
       properties: { self: text('A path of the router.'), response: text('A path of the router.') },
     },
     error: text(
-      'A code for clients that evaluate no other member: `temporarily_unavailable` on the token path; `EXPIRED_TOKEN` or `INVALID_TOKEN` in a 401 of the API that Conductor SDKs use.',
+      'A code for clients that read no other member: `temporarily_unavailable` on the token path; `EXPIRED_TOKEN` or `INVALID_TOKEN` in a 401 of the API that Conductor SDKs use.',
     ),
   },
 };

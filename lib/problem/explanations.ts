@@ -139,19 +139,19 @@ export const problemExplanations = {
   },
   'back-end-timeout': {
     happened: 'The back end did not respond before the deadline of the worker. It may have received the request.',
-    advice: 'repeat a read; before you repeat a write, check its outcome',
+    advice: 'a read may be repeated; before you repeat a write, check its outcome',
   },
   'execution-timed-out': {
     happened: 'No worker completed the task in time. It is not known whether the back end processed the request.',
-    advice: 'repeat a read; before you repeat a write, check its outcome',
+    advice: 'a read may be repeated; before you repeat a write, check its outcome',
   },
   'wait-budget-spent': {
     happened: 'There was no response before the deadline of the router. A write continues and may still complete.',
-    advice: 'repeat a read; follow `links` before you repeat a write',
+    advice: 'a read may be repeated; follow `links` before you repeat a write',
   },
   'outcome-unknown': {
     happened: 'The engine did not confirm the start: the execution may or may not have been started.',
-    advice: 'repeat a read; before you repeat a write, check its outcome',
+    advice: 'a read may be repeated; before you repeat a write, check its outcome',
   },
   'engine-unavailable': {
     happened:

@@ -40,7 +40,7 @@ describe('Redis and database of the configuration', () => {
     async (engine) => {
       expect(await open({ engine })).toEqual({
         stores: [],
-        stderr: `${engine} is not the engine of conductor.url (http://engine-1:8080,http://engine-2:8080), so the configuration of that engine is not used: redis.url, conductor.databaseURL\n`,
+        stderr: `redis.url, conductor.databaseURL not used: configured for the engine of conductor.url (http://engine-1:8080,http://engine-2:8080), but this command calls ${engine}\n`,
       });
     },
   );
@@ -76,7 +76,7 @@ describe('commands for another engine', () => {
     const { exitCode, stdout, stderr } = await runCli(['prune', '--yes', '--engine', server.url], env);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
-      stderr: expect.stringContaining('is not used: redis.url, conductor.databaseURL\n'),
+      stderr: expect.stringContaining('redis.url, conductor.databaseURL not used: '),
     });
     expect(stdout).toContain('event records are skipped');
   });
@@ -84,7 +84,7 @@ describe('commands for another engine', () => {
   it('prune --engine --database: opens that database', async () => {
     const { exitCode, stderr } = await runCli(['prune', '--yes', '--engine', server.url, '--database', elsewhere], env);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/is not used: redis\.url\n.*no-such-folder/);
+    expect(stderr).toMatch(/^redis\.url not used: .*\n.*no-such-folder/);
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe('commands for another engine', () => {
     expect(stderr).toBe(
       isUsed
         ? ''
-        : `${server.url} is not the router of conductor.apiURL (http://127.0.0.1:9), so the configuration of that router is not used: redis.url\n`,
+        : `redis.url not used: configured for the router of conductor.apiURL (http://127.0.0.1:9), but this command calls ${server.url}\n`,
     );
   });
 });

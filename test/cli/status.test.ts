@@ -8,7 +8,10 @@ import { runCli } from './run-cli.ts';
 let engine: LoopbackServer;
 afterEach(() => engine.close());
 
-/** Starts an engine without definitions. Like Conductor's, its index rejects a malformed query, and a missing one does not. */
+/**
+ * Starts an engine without definitions. As in Conductor, a malformed query is rejected when the engine has an index,
+ * and accepted when it has none.
+ */
 async function startEngine({ hasIndex }: { hasIndex: boolean }) {
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://engine');

@@ -184,7 +184,7 @@ describe('executions show', () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     expect((await show(id)).timeline.waitsFor).toMatch(
-      new RegExp(`^a worker to take college-adaptor_intake in domain ${domain}, for \\d+ s$`),
+      new RegExp(`^a worker to take college-adaptor_intake in domain ${domain} \\(\\d+ s so far\\)$`),
     );
     await take(domain);
     const { timeline } = await show(id);

@@ -135,6 +135,6 @@ it('an unreachable engine: exit 1; through the router, a dry run works and --yes
   const refused = await runCli([...through, '--yes'], ops);
   expect([refused.exitCode, refused.stderr]).toEqual([
     1,
-    'nothing was changed: the router does not forward repairs; address the engine itself with --engine <url>\n',
+    'nothing was changed: the router does not forward repairs; call the engine directly with --engine <url>\n',
   ]);
 });

@@ -1,5 +1,5 @@
-// Tests of the operations pages for executions: list, search, timeline, diagram, and a change from the PATCH to the
-// second college.
+// Tests of the operations pages for executions: list, search, timeline, diagram, and the path of a change: from the
+// PATCH to the second college.
 
 import { randomUUID } from 'node:crypto';
 import type { Browser } from 'playwright-core';
@@ -22,11 +22,11 @@ let stack: Stack;
 let demo: Caller;
 /** A PATCH that MDM shares with college 002. */
 let patched: RouterAnswer;
-/** A PATCH whose response the back end broke off. */
+/** A PATCH whose connection the back end reset before it responded. */
 let failed: RouterAnswer;
 /** An execution whose task no worker takes. */
 let hanging: string;
-/** An execution of a workflow with every kind of task that a diagram can show. */
+/** An execution of a workflow with many kinds of task. */
 let drawn: string;
 const drawnWorkflow = `drawn-${randomUUID().slice(0, 8)}`;
 
@@ -119,7 +119,7 @@ const rowsOf = (html: string) =>
   [...html.matchAll(/<th scope="row">\s*<a class="id" href="\/executions\/([\w-]+)"/g)].map(([, id]) => id);
 
 describe('the list', () => {
-  it('shows the executions of a route by page, and the next page has others', async () => {
+  it('shows the executions of a route in pages, and the next page has others', async () => {
     const first = (await get('/executions?route=movies')).text;
     expect(rowsOf(first)).toHaveLength(25);
     const next = /href="([^"]*)" rel="next"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
@@ -145,7 +145,7 @@ describe('the list', () => {
   it('shows hanging executions, the oldest first, with what they wait for', async () => {
     const { text } = await get('/executions?state=running&workflow=moviesWF');
     expect(rowsOf(text)).toContain(hanging);
-    expect(text).toMatch(/waits for a worker to take movies_intake in domain nobody, for \d+ s/);
+    expect(text).toMatch(/waits for a worker to take movies_intake in domain nobody \(\d+ s so far\)/);
   });
 
   it('returns 400 with reasons for a filter that the engine could not process', async () => {
@@ -195,7 +195,7 @@ describe('an execution', () => {
     expect(text).toMatch(/class="state bad">failed/);
   });
 
-  it('draws every kind of task, with its state and the path that was taken', async () => {
+  it('draws tasks of many kinds, with their states and the path that was taken', async () => {
     const { text } = await get(`/executions/${drawn}`);
     const nodes = Object.fromEntries(
       [...text.matchAll(/<g class="node (\w+)[^"]*">\s*<title>([^:<]+): ([^<]+)<\/title>/g)].map(
@@ -217,7 +217,7 @@ describe('an execution', () => {
     expect(text.match(/<path class="edge idle"/g)).toHaveLength(2);
   });
 
-  it('shows the change as one diagram from the PATCH to the second college on the page of each execution', async () => {
+  it('on the page of each execution, shows the whole change in one diagram: from the PATCH to the second college', async () => {
     const share = rowsOf((await get('/executions?workflow=mdm-shareWF')).text)[0];
     for (const id of [executionOf(patched), String(share)]) {
       const { text } = await get(`/executions/${id}`);
@@ -237,7 +237,7 @@ describe('an execution', () => {
 });
 
 describe('access', () => {
-  it('refuses other methods, other host names, and requests that pages of other origins embed', async () => {
+  it('refuses other methods, other host names, and requests for resources that pages of other origins embed', async () => {
     const path = `${stack.operationsUrl}/executions/${executionOf(failed)}`;
     expect((await call(path, { method: 'POST' })).status).toBe(405);
     expect((await call(path, { method: 'DELETE' })).status).toBe(405);

@@ -1,5 +1,5 @@
-// Tests of MDM's updates through RabbitMQ, for which routers start shares. Broker, engine and routers belong to this
-// suite, which kills all of them.
+// Tests of the updates that MDM sends through RabbitMQ: routers start a share for each one. Broker, engine and routers
+// belong to this suite, which kills all of them.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

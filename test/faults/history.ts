@@ -3,7 +3,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import type { BackEndEvent } from '../../dev/back-ends/history.ts';
 
-/** Parts of the product that a fault may affect or not; `keyed` are writes with an `Idempotency-Key`. */
+/** Parts of the product that a fault may or may not affect; `keyed` are writes with an `Idempotency-Key`. */
 export type Route = 'movies' | 'adaptor' | 'keyed' | 'lmsDW' | 'token' | 'health' | 'refused';
 
 /** One line. `op` is the id of a client's request, sent as `X-Request-Id`; `at` is milliseconds since the epoch. */
@@ -63,7 +63,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly appendfsync: 'everysec' | 'always';
       readonly marks: number;
       readonly lost: number;
-      /** When the newest mark that was kept was acknowledged. */
+      /** Time at which the newest mark that survived was acknowledged. */
       readonly from: number;
       /** When Redis was killed. */
       readonly to: number;

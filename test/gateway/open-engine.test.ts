@@ -47,7 +47,7 @@ it('a name that resolves to a public address → found; to a private address, or
   expect(await look(['10.0.0.1'])).toEqual([]);
   const url = 'http://router:hidden@engine.example.org';
   expect(await findOpenEngine({ url, resolve: async () => ['203.0.113.7'], ownAddresses: [] })).toEqual([
-    'conductor.url is http://********@engine.example.org: engine.example.org has the public address 203.0.113.7',
+    'conductor.url is http://********@engine.example.org: engine.example.org has the public address 203.0.113.7, but the engine has no authentication, so its address must be private',
   ]);
   const unknown = () => Promise.reject(new Error('ENOTFOUND'));
   expect(await findOpenEngine({ url: 'http://engine.example.org', resolve: unknown, ownAddresses: [] })).toEqual([]);

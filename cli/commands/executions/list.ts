@@ -38,7 +38,7 @@ const maxScanned = 20_000;
 /** The command `executions list`. */
 export const listExecutions: CommandDefinition<ListOptions> = {
   name: 'list',
-  description: 'List executions, the newest first. Neither requests nor responses are shown.',
+  description: 'List executions, newest first. Neither requests nor responses are shown.',
   exitCodes: { 0: 'the list is shown, even if it is empty', 1: 'error' },
   examples: [
     { command: 'executions list', does: 'show the newest executions' },

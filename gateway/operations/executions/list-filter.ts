@@ -23,7 +23,7 @@ export interface ListQuery {
 
 /** States that can be chosen, with their names. */
 export const stateChoices: Readonly<Record<string, { name: string; statuses: readonly WorkflowStatus[] }>> = {
-  running: { name: 'running, the oldest first', statuses: openStatuses },
+  running: { name: 'running, oldest first', statuses: openStatuses },
   unsuccessful: { name: 'failed, timed out or terminated', statuses: failedStatuses },
   completed: { name: 'completed', statuses: ['COMPLETED'] },
   failed: { name: 'failed', statuses: ['FAILED'] },

@@ -59,7 +59,7 @@ function checkEvent({ source, path }: ProducedEvent, { tasks }: RepairedEvents):
       problemAt(
         source,
         path,
-        `the reconciler repairs lost events only if the task that it reads has the taskReferenceName "${name}": rename that task`,
+        `this workflow has no task with the taskReferenceName "${name}", which the reconciler reads to repair lost events: give this name to the task that does this work`,
       ),
     );
   }

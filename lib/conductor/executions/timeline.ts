@@ -105,8 +105,8 @@ function describeWait(task: ExecutedTask, now: number): string {
   // Only the router that dispatched the task knows whether a worker has it.
   if (status === 'SCHEDULED' && isDirectDomain(task.domain))
     return `the result of ${nameOf(task)}${pool}, dispatched directly ${since(scheduledTime)} ago`;
-  if (status === 'SCHEDULED') return `a worker to take ${nameOf(task)}${pool}, for ${since(scheduledTime)}`;
-  return `the result of ${nameOf(task)}${pool}, for ${since(Math.max(startTime, updateTime))}`;
+  if (status === 'SCHEDULED') return `a worker to take ${nameOf(task)}${pool} (${since(scheduledTime)} so far)`;
+  return `the result of ${nameOf(task)}${pool} (${since(Math.max(startTime, updateTime))} so far)`;
 }
 
 function nameOf({ referenceTaskName }: ExecutedTask): string {

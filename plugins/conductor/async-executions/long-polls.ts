@@ -1,4 +1,4 @@
-// Counts the clients that wait at `/executions`, across configurations.
+// Counts the requests that wait at `/executions`. All configurations of the router share the count.
 
 import type { Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';

@@ -1,4 +1,4 @@
-// Returns to the engine's queue a fetched task that no worker received.
+// Puts a fetched task that no worker received back into the engine's queue.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Task } from '#lib/conductor/types.ts';

@@ -19,7 +19,7 @@ export type KeyedExecutions = Pick<ExecutionApi, 'correlated' | 'search' | 'read
 /** Minimum age at which an execution without a row in the index is evaluated again, in milliseconds. */
 const unindexedMs = 60_000;
 
-/** Maximum number of executions of one key that are read. There is one, besides those that were superseded. */
+/** Maximum number of executions of one key that are read. Only one of them was not superseded. */
 const maxExecutions = 5;
 
 /** A request with an Idempotency-Key. */

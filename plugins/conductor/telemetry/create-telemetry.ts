@@ -38,7 +38,7 @@ export function createGauges(
   const gauge = (name: string, help: string, read: () => number) => observeGauge(metrics, { name, help }, read);
   gauge(
     'router_completion_waiters',
-    'Clients and asynchronous executions (202) that wait for the end of an execution',
+    'Clients that wait for the end of an execution, and asynchronous executions (202) whose end the router waits for',
     () => waiters.size,
   );
   gauge('router_held_polls', 'Worker polls held by this router', () => queues.heldPolls);

@@ -138,7 +138,7 @@ export class ExecutionTelemetry {
     this.#span = undefined;
   }
 
-  /** Records that nothing was started, or that this is unknown. Call it once. */
+  /** Records that nothing was started, or that it is unknown whether something was started. Call it once. */
   failed(code: ProblemCode): void {
     this.#startSpan?.end({ error: code });
     this.ended(false);

@@ -92,7 +92,7 @@ function keyNameOf(request: Request, { clientId }: RequestContext, isRequired: b
   const detail =
     key === undefined
       ? 'Send a key of your own, such as a UUID, with every write.'
-      : 'A key counts only with an access token, because all anonymous clients would share their keys.';
+      : 'A key is accepted only with an access token, because otherwise all anonymous clients would share the same keys.';
   throw new Problem('idempotency-key-missing', { detail });
 }
 

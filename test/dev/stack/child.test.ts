@@ -80,7 +80,7 @@ describe('a child', () => {
     expect(output.text).toContain('first line');
   });
 
-  it('that is stopped before it is ready ends', async () => {
+  it('ends when it is stopped before it is ready', async () => {
     const child = start('stays.ts');
     const { signal, code } = await child.stop();
     expect(signal === 'SIGTERM' || code === 0).toBe(true);

@@ -1,8 +1,9 @@
 // The samples of the README, the tutorials and the how-tos: what the tests do with each fenced block, and its marks.
 //
-// A command (`bash`, `sh`, `console`) is run; `npm start` is the stack itself. A `text`, `http` or `json` block in the
-// same section is compared with the output of the command above it. Settings and source (`properties`, `yaml`, `ts`)
-// are checked. HTML comments directly above a block, one for each mark, state exceptions:
+// A command (`bash`, `sh`, `console`) is run; `npm start` is not run again: its output is that of the running stack. A
+// `text`, `http` or `json` block in the same section is compared with the output of the command above it. Settings and
+// source (`properties`, `yaml`, `ts`) are checked. HTML comments directly above a block, one for each mark, state
+// exceptions:
 
 import { globSync } from 'node:fs';
 import { codeBlocksOf, type CodeBlock, type Page, readPage, rootDir } from '../pages.ts';
@@ -50,7 +51,7 @@ export const samplePages = {
   howTos: globSync('docs/how-to/*.md', { cwd: rootDir }).toSorted(),
 };
 
-/** Returns the samples of a page, in its order. */
+/** Returns the samples of a page, in the order in which they appear. */
 export function readSamples(file: string): Sample[] {
   return samplesOf(readPage(file));
 }

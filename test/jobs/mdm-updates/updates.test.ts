@@ -51,7 +51,7 @@ describe('the share of an update', () => {
     expect(shareOf(update, definitions)).toEqual(share);
   });
 
-  it('is that of the version of mdmWF that its handler starts', () => {
+  it('comes from the version of mdmWF that the handler starts', () => {
     const product = definitionsFor();
     const workflows = product.workflows.map((file) =>
       file.definition.name === 'mdmWF' ? { ...file, definition: { ...file.definition, version: 4 } } : file,

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { maskPayload } from '#lib/envelope/mask-payload.ts';
 
 describe('maskPayload', () => {
-  it('shows fields without personal data; of other texts only type and length, of other numbers only the type', () => {
+  it('shows fields without personal data; for other texts shows only the type and length, for other numbers only the type', () => {
     const inbound = {
       httpMethod: 'PATCH',
       path: '/persons/B00417733',

@@ -1,5 +1,5 @@
-// Creates and drops 12,500 objects of 8 kB, 16 at a time, and prints the bytes that minor collections moved to the old
-// generation.
+// Creates 12,500 objects of 8 kB, of which it keeps only the latest 16, and prints the bytes that minor collections
+// moved to the old generation.
 
 import { getHeapSpaceStatistics } from 'node:v8';
 import { Attachment } from '#lib/gc/attachment.ts';

@@ -48,7 +48,7 @@ async function update() {
       throw new Error(`status ${response.status}`);
     const isLast = response.headers.get('refresh-ended') === 'true';
     morphChildren(view, new DOMParser().parseFromString(await response.text(), 'text/html').body);
-    say(isLast ? 'ended' : 'live');
+    say(isLast ? 'last updated' : 'live');
     renewed.textContent = `${new Date().toISOString().slice(11, 19)} UTC`;
     pause.hidden = isLast;
     return !isLast;

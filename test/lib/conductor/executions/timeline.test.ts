@@ -72,9 +72,9 @@ describe('timeline', () => {
     const running = { status: 'RUNNING', endTime: 0 } as const;
     const at = (task: Partial<ExecutedTask>) => timelineOf(execution([task], running), start + 30_002).waitsFor;
     expect(timelineOf(execution([], running), start + 5_000)).toMatchObject({ totalMs: 5_000, steps: [] });
-    expect(at({ status: 'SCHEDULED' })).toBe('a worker to take x_intake, for 30 s');
+    expect(at({ status: 'SCHEDULED' })).toBe('a worker to take x_intake (30 s so far)');
     expect(at({ status: 'IN_PROGRESS', startTime: start + 10_002, domain: '002' })).toBe(
-      'the result of x_intake in domain 002, for 20 s',
+      'the result of x_intake in domain 002 (20 s so far)',
     );
     expect(at({ status: 'SCHEDULED', domain: directDomain('002') })).toBe(
       'the result of x_intake in domain 002, dispatched directly 30 s ago',
