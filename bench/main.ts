@@ -10,10 +10,9 @@ import { startBackEnd } from './programs/back-end-process.ts';
 import { startBenchEngine } from './programs/engine.ts';
 import { startProduction } from './programs/production.ts';
 import { moviePath as path, startStack } from './programs/stack.ts';
-import { chart } from './report/chart.ts';
 import { describeCircumstances, lookAround } from './report/machine.ts';
 import { processorTable, ratioTable, resultTable, routerRatios } from './report/tables.ts';
-import { writeJson, writeResults } from './report/write-results.ts';
+import { writeJson } from './report/write-results.ts';
 import { type Run, runBench } from './run.ts';
 import { createFloor } from './targets/floor.ts';
 import { createGet } from './targets/get.ts';
@@ -35,9 +34,7 @@ process.exit(
     const ratios = routerRatios(results);
     run.say([resultTable(results), processorTable(results), ratioTable(ratios)].join('\n\n'));
     const json = writeJson(`${options.name}.json`, { ...circumstances, options, results, ratios });
-    const caption = describeCircumstances(circumstances);
-    const svg = writeResults(`${options.name}.svg`, chart(results, caption));
-    run.say(`\n${caption}\n${json}\n${svg}`);
+    run.say(`\n${describeCircumstances(circumstances)}\n${json}`);
   }),
 );
 

@@ -10,7 +10,6 @@ export const engineFlags = {
   store: { type: 'string', default: 'sqlite' },
   properties: { type: 'string' },
   'java-options': { type: 'string' },
-  niceness: { type: 'string' },
   name: { type: 'string' },
   help: { type: 'boolean', default: false },
 } as const;
@@ -19,7 +18,6 @@ export const engineFlagsHelp = `  --store sqlite           where the engine keep
                            postgresql; for the latter two, the run starts an installed server
   --properties <file>      another property file for the engine
   --java-options="<…>"     other JVM options for the engine
-  --niceness <0-19>        niceness of the engine; default: that of npm start, which prioritises the router
   --name <name>            name of the files in bench/results/
   --help                   this text
 
@@ -105,7 +103,6 @@ interface EngineValues {
   store: string;
   properties?: string | undefined;
   'java-options'?: string | undefined;
-  niceness?: string | undefined;
 }
 
 /** @throws Error that names the flag that is wrong */
@@ -114,13 +111,7 @@ export function engineChoiceOf(values: EngineValues): EngineChoice {
   return {
     ...{ store: storeOf(values.store), properties },
     javaOptions: javaOptions?.split(' ').filter((option) => option !== ''),
-    niceness: values.niceness === undefined ? undefined : nicenessOf(values.niceness),
   };
-}
-
-function nicenessOf(text: string): number {
-  if (/^1?\d$/.test(text)) return Number(text);
-  throw new Error(`--niceness takes 0 to 19, not ${JSON.stringify(text)}`);
 }
 
 /** @throws Error that names the flag */

@@ -1,7 +1,6 @@
 // npm run bench:overload: an open loop above the capacity: how many requests are served, and how fast the others are
 // rejected.
 
-import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import type { LoadFigures, Latencies } from './measure/load-figures.ts';
 import { machineTime, machineTimeSince } from './measure/machine-time.ts';
@@ -28,7 +27,6 @@ Measures the capacity with a closed loop, sends a multiple of it at a fixed rate
   --capacity-seconds 15    length of the closed loop that finds the capacity
   --in-flight 64           clients of that closed loop
   --write-share 0          percentage of writes among the requests; writes cost more, which changes the capacity
-  --pin                    engine, workers and back end on core 0; router and sender on core 1 (taskset)
 ${engineFlagsHelp}`;
 
 /** One load and its figures. */
@@ -57,7 +55,6 @@ process.exit(
         'capacity-seconds': { type: 'string', default: '15' },
         'in-flight': { type: 'string', default: '64' },
         'write-share': { type: 'string', default: '0' },
-        pin: { type: 'boolean', default: false },
         ...engineFlags,
       },
     });
@@ -85,8 +82,8 @@ process.exit(
     }
     const shares = phases.map((_, index) => shareOfCapacity(phases, index));
     report(run, phases, shares);
-    const usual = ['overload', ...(values.store === 'sqlite' ? [] : [values.store]), ...(values.pin ? ['pinned'] : [])];
-    const file = `${values.name ?? usual.join('-')}.json`;
+    const usual = values.store === 'sqlite' ? 'overload' : `overload-${values.store}`;
+    const file = `${values.name ?? usual}.json`;
     run.say(`\n${writeJson(file, { ...circumstances, options: values, shares, phases })}`);
   }),
 );
@@ -111,10 +108,7 @@ interface Programs {
   send(plan: Plan): Promise<LoadFigures>;
 }
 
-async function startPrograms(
-  run: Run,
-  values: Parameters<typeof engineChoiceOf>[0] & { pin: boolean },
-): Promise<Programs> {
+async function startPrograms(run: Run, values: Parameters<typeof engineChoiceOf>[0]): Promise<Programs> {
   const engine = await startBenchEngine(run, engineChoiceOf(values));
   const backEnd = await startBackEnd(run);
   const workersEnv = { WORKERS_TASKTYPES: 'movies_intake,college-adaptor_intake', ADAPTOR_001_URL: backEnd.url };
@@ -129,11 +123,6 @@ async function startPrograms(
     sender: [sender.pid],
     probes: [process.pid],
   };
-  if (values.pin) {
-    const { router, sender: load, probes, ...behind } = processes;
-    pin(0, Object.values(behind).flat());
-    pin(1, [...router, ...load, ...probes]);
-  }
   return {
     url: stack.url,
     operationsUrl: stack.operationsUrl,
@@ -141,10 +130,6 @@ async function startPrograms(
     processes,
     send: (plan) => sender.send(plan),
   };
-}
-
-function pin(core: number, pids: readonly number[]): void {
-  for (const pid of pids) execFileSync('taskset', ['-apc', String(core), String(pid)]);
 }
 
 interface PhaseOptions {

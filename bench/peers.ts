@@ -1,6 +1,5 @@
 // npm run bench:peers: the router beside other systems that execute a request durably, and beside a plain HTTP hop.
 
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { productionJava } from './engine/settings.ts';
 import { median } from './measure/figures.ts';
@@ -16,11 +15,10 @@ import { restate } from './peers/restate.ts';
 import { router } from './peers/router.ts';
 import { zeebe } from './peers/zeebe.ts';
 import { startBackEnd } from './programs/back-end-process.ts';
-import { rootDir } from './programs/program.ts';
 import { type Circumstances, describeCircumstances, lookAround } from './report/machine.ts';
 import { peerChart } from './report/peer-chart.ts';
 import { failureList, figuresTable, peerReport } from './report/peer-report.ts';
-import { resultsFolder, writeJson, writeResults } from './report/write-results.ts';
+import { ownFolder, resultsFolder, writeJson, writeResults } from './report/write-results.ts';
 import { runBench } from './run.ts';
 
 const flags = {
@@ -54,7 +52,7 @@ process.exit(
     run.say(describeCircumstances(before));
     installPackages(run);
     const backEnd = await startBackEnd(run);
-    const folder = values.quick ? join(rootDir, '.run/bench') : resultsFolder;
+    const folder = values.quick ? ownFolder : resultsFolder;
     let done = 0;
     // A run takes an hour: the results so far are written after each repetition, in case a later one ends the run.
     for await (const results of measurePeers(run, backEnd, { ...load, firstWarmUpSeconds, peers })) {
@@ -82,7 +80,7 @@ function writeAll({ results, options, circumstances }: Outcome, folder: string):
   const command = ['npm run bench:peers', ...separated(process.argv.slice(2))].join(' ');
   const report = peerReport({ ...{ caption, date, command, results }, chart: 'peers.svg' });
   return [
-    writeJson('peers.json', { ...circumstances, options, results }, folder),
+    writeJson('peers.json', { ...circumstances, options, results }),
     writeResults('peers.svg', peerChart(results, caption), folder),
     writeResults(`${date}-peers.md`, report, folder),
   ];

@@ -7,15 +7,11 @@ export interface LoadFigures {
   readonly offeredPerSecond: number;
   /** Successful responses per second, within the time of the load. */
   readonly goodput: number;
-  /** Successful responses in each second of the load. */
-  readonly goodputBySecond: readonly number[];
   readonly served: Latencies;
   /** Number of successful responses by name of the request. */
   readonly servedByName: Readonly<Record<string, number>>;
   /** Responses with status 503 or 429 and a Retry-After field. */
   readonly refused: Latencies;
-  /** The 99th percentile of the rejections in each second; NaN for a second without rejections. */
-  readonly refusedP99BySecond: readonly number[];
   /** Number of other responses by status; 0 is a broken connection. */
   readonly others: Readonly<Record<string, number>>;
   readonly unanswered: number;
@@ -36,30 +32,17 @@ export function loadFiguresOf({ exchanges, unanswered, seconds, latestMs }: Load
   const isRefused = ({ status, retryAfter }: Exchange) => (status === 503 || status === 429) && retryAfter;
   const served = exchanges.filter(isServed);
   const inTime = served.filter(({ atMs }) => atMs <= seconds * 1_000);
-  const goodputBySecond = Array.from({ length: Math.floor(seconds) }, () => 0);
-  for (const { atMs } of inTime) {
-    const second = Math.floor(atMs / 1_000);
-    if (second in goodputBySecond) goodputBySecond[second] = (goodputBySecond[second] as number) + 1;
-  }
   const others = exchanges.filter((exchange) => !isServed(exchange) && !isRefused(exchange));
   return {
     offeredPerSecond: (exchanges.length + unanswered) / seconds,
     goodput: inTime.length / seconds,
-    goodputBySecond,
     served: latenciesOf(served),
     servedByName: countBy(served, ({ name }) => name),
     refused: latenciesOf(exchanges.filter(isRefused)),
-    refusedP99BySecond: bySecond(exchanges.filter(isRefused), seconds).map((each) => latenciesOf(each).p99),
     others: countBy(others, ({ status }) => String(status)),
     unanswered,
     senderLatestMs: latestMs,
   };
-}
-
-function bySecond(exchanges: readonly Exchange[], seconds: number): Exchange[][] {
-  const groups = Array.from({ length: Math.floor(seconds) }, (): Exchange[] => []);
-  for (const exchange of exchanges) groups[Math.floor(exchange.atMs / 1_000)]?.push(exchange);
-  return groups;
 }
 
 /** @param values in any order */

@@ -23,8 +23,6 @@ export interface EngineChoice {
   readonly properties: string | undefined;
   /** JVM options instead of the product's own. */
   readonly javaOptions: readonly string[] | undefined;
-  /** Niceness instead of the product's own. */
-  readonly niceness?: number | undefined;
   /** SQL statements that are executed in the PostgreSQL database once the engine has created its tables. */
   readonly sql?: readonly string[];
 }
@@ -81,11 +79,11 @@ async function startWith(run: Run, choice: EngineChoice, tuning: EngineTuning = 
 }
 
 async function optionsOf(run: Run, choice: EngineChoice, tuning: EngineTuning = {}) {
-  const { properties, javaOptions, niceness } = choice;
+  const { properties, javaOptions } = choice;
   return {
     port: await findFreePort(),
     stateDir: run.stateDir,
-    tuning: { properties, javaOptions, niceness, ...tuning },
+    tuning: { properties, javaOptions, ...tuning },
   };
 }
 

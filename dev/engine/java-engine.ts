@@ -26,8 +26,6 @@ export interface EngineTuning {
   readonly database?: DatabaseServer | RedisStore | undefined;
   /** JVM options that replace all others. */
   readonly javaOptions?: readonly string[] | undefined;
-  /** Niceness of the engine. */
-  readonly niceness?: number | undefined;
   /** Additional environment variables; Spring takes each as a property. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
 }
@@ -80,7 +78,7 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
     cwd: folder,
     output,
     stopDeadlineMs: 15_000,
-    niceness: tuning.niceness ?? engineNiceness,
+    niceness: engineNiceness,
     waitUntilReady: async (signal) => {
       await untilHealthy(url, signal);
       return { url };

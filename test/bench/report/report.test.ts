@@ -1,8 +1,7 @@
-// Tests of reports: tables, ratios and the chart.
+// Tests of reports: tables, ratios and the scale of charts.
 
 import { describe, expect, it } from 'vitest';
 import type { Figures } from '../../../bench/measure/figures.ts';
-import { chart } from '../../../bench/report/chart.ts';
 import { logScale } from '../../../bench/report/log-scale.ts';
 import { markdownTable, processorTable, resultTable, routerRatios } from '../../../bench/report/tables.ts';
 
@@ -78,23 +77,5 @@ describe('a logarithmic axis', () => {
 
   it('without a usable value still has ticks', () => {
     expect(logScale([Number.NaN, 0], { least: 10, greatest: 0 }).ticks).toEqual([1, 10]);
-  });
-});
-
-describe('the chart', () => {
-  const svg = chart(results, 'a caption with <signs> & more');
-
-  it('names every target in both panels', () => {
-    for (const target of ['floor', 'router']) expect(svg.split(`>${target}</text>`)).toHaveLength(3);
-  });
-
-  it('escapes its texts and contains no invalid number', () => {
-    expect(svg).toContain('a caption with &lt;signs> &amp; more');
-    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
-  });
-
-  it('is drawn even when all results failed', () => {
-    const failed = resultOf('router', 1, { p50: Number.NaN, p90: Number.NaN, p99: Number.NaN, requestsPerSecond: 0 });
-    expect(chart([failed], '')).not.toMatch(/NaN|Infinity|undefined/);
   });
 });
