@@ -56,11 +56,7 @@ export async function startLoadBalancer(
     args: ['-db', '-f', file],
     env: { TLS: '', KEYCLOAK_URL: 'http://127.0.0.1:8083', ...env },
     logFile,
-    isReady: () =>
-      metrics().then(
-        () => true,
-        () => false,
-      ),
+    isReady: async () => (await metrics()) !== '',
   });
   await server.start();
   return {

@@ -32,11 +32,7 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>)
     command: 'prometheus',
     args: [...files, `--web.listen-address=${address}`],
     logFile: join(folder, 'prometheus.log'),
-    isReady: () =>
-      fetch(`http://${address}/-/ready`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
+    isReady: async () => (await fetch(`http://${address}/-/ready`)).ok,
   });
   await server.start();
   return {

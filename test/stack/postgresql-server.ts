@@ -40,13 +40,8 @@ function ownerOfServer(): { uid: number; gid: number } | undefined {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** Returns false while the server does not respond, or responds with an error because it is still recovering. */
+/** Rejects while the server does not respond, or responds with an error because it is still recovering. */
 async function acceptsConnections(port: number): Promise<boolean> {
   const sql = postgres({ host: '127.0.0.1', port, username: 'postgres', max: 1, connect_timeout: 1 });
-  return sql`SELECT 1`
-    .then(
-      () => true,
-      () => false,
-    )
-    .finally(() => sql.end({ timeout: 0 }));
+  return sql`SELECT 1`.then(() => true).finally(() => sql.end({ timeout: 0 }));
 }

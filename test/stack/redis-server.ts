@@ -45,11 +45,7 @@ export async function startRedisServer(options: RedisServerOptions = {}) {
     command,
     args: redisArguments({ port, dir, ...(appendfsync === undefined ? {} : { appendfsync }) }),
     logFile: join(dir, 'redis.log'),
-    isReady: () =>
-      send('PING').then(
-        (reply) => reply === 'PONG',
-        () => false,
-      ),
+    isReady: async () => (await send('PING')) === 'PONG',
   });
   await server.start();
   return {

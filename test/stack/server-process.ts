@@ -2,7 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { processTree } from '../../bench/measure/process-tree.ts';
 import { pollUntil } from './poll-until.ts';
 
 export interface ServerProcessOptions {
@@ -15,6 +16,7 @@ export interface ServerProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** User that the server runs as; default: the current one. */
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
+  /** Resolves with true when the server is ready; may reject while it is not. */
   readonly isReady: () => Promise<boolean>;
 }
 
@@ -52,7 +54,7 @@ export function serverProcess(options: ServerProcessOptions) {
         `${name} to be ready`,
         async () => {
           if (!isAlive()) launch();
-          return isReady();
+          return isReady().catch(() => false);
         },
         { timeoutMs: startDeadlineMs, everyMs: 100 },
       ).catch((error: Error) => {
@@ -63,8 +65,8 @@ export function serverProcess(options: ServerProcessOptions) {
      */
     signal(name: 'SIGSTOP' | 'SIGCONT') {
       const pid = child?.pid;
-      // The parent first, so that it starts no further process while its children are stopped.
-      if (isAlive() && pid !== undefined) for (const each of [pid, ...childrenOf(pid)]) process.kill(each, name);
+      // The parent is the first in its tree, so it starts no further process while its children are stopped.
+      if (isAlive() && pid !== undefined) for (const each of processTree([pid])) process.kill(each, name);
     },
     /** Sends SIGINT; resolves when the server has ended. Safe when it is not running. */
     stop: () => end('SIGINT'),
@@ -72,20 +74,3 @@ export function serverProcess(options: ServerProcessOptions) {
 }
 
 export type ServerProcess = ReturnType<typeof serverProcess>;
-
-/** Returns the process ids of the children, from /proc: PostgreSQL has a process for each connection. */
-function childrenOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => parentOf(pid) === parent)
-    .map(Number);
-}
-
-function parentOf(pid: string): number | undefined {
-  try {
-    return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    // The process has ended in the meantime.
-    return undefined;
-  }
-}
