@@ -344,7 +344,7 @@ describe('the confirmation', () => {
     async () => {
       const no = await applyOnTerminal('n\r');
       expect(no.status).toBe(1);
-      expect(no.output).toContain(`Make 9 changes in ${engineUrl}? [y/N]`);
+      expect(no.output).toContain(`Make 9 changes at ${engineUrl}? [y/N]`);
       expect(no.output).toContain('\x1b[32m+ task type');
       expect(no.output).toContain('nothing was changed: the answer was not yes');
       expect(await on.registered()).toEqual([]);
@@ -642,7 +642,7 @@ describe('dump', () => {
     await on.send('POST', '/metadata/taskdefs', [definition]);
     const { exitCode, stderr } = await into();
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`the task type "${name}" cannot be a file`);
+    expect(stderr).toContain(`the name of the task type "${name}" cannot be used as a file name`);
     expect(filesIn()).toEqual([]);
     await on.send('DELETE', `/metadata/taskdefs/${encodeURIComponent(name)}`);
   });

@@ -93,7 +93,7 @@ it(
 
     const refused = await runCli(args(), stack.routerEnv, { answer: 'n' });
     expect(refused).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(lost) });
-    expect(refused.stderr).toMatch(/^Repair \d+ executions? in \S+\? \[y\/N\] /);
+    expect(refused.stderr).toMatch(/^Repair \d+ executions? at \S+\? \[y\/N\] /);
     expect(await mdmOf(lost), 'the answer was no').toEqual([]);
 
     const repaired = await reconcile('--yes', '--json');
