@@ -165,7 +165,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     await expect(addRoute('count')).rejects.toThrow(/the name count is already used by the apiEndpoint/);
     const before = ownFiles();
     expect(await addRoute('catalog')).toContain(
-      'Undo: remove what was added to gateway.config.yml, config/default.properties, and delete ',
+      'Undo: remove what was added to gateway.config.yml and config/default.properties, and delete ',
     );
     expect(await run(gateway, 'npx', 'service-router', 'check')).toContain('ok  definitions');
     for (const file of Object.keys(ownFiles())) if (before[file] === undefined) rmSync(file);
