@@ -19,9 +19,9 @@ export interface OpenEngineOptions {
 }
 
 /**
- * Returns one message for each finding. The second exposure is found only while the engine runs. Two exposures are
- * detected: the engine's host name resolves to a public address; or the router uses the loopback address, but the
- * engine also accepts connections on other addresses of this machine (Conductor listens on 0.0.0.0 by default).
+ * Returns one message for each finding. Two exposures are detected: the engine's host name resolves to a public address;
+ * or the router uses the loopback address, but the engine also accepts connections on other addresses of this machine
+ * (Conductor listens on 0.0.0.0 by default). The second is found only while the engine runs.
  */
 export async function findOpenEngine(options: OpenEngineOptions): Promise<string[]> {
   const { url, ownAddresses = otherAddresses(), resolve = resolveName, timeoutMs = 1_000 } = options;

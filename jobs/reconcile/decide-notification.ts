@@ -62,8 +62,8 @@ export function decideShare(execution: WholeExecution, context: DecisionContext)
 
 /**
  * Resumes an execution that a reconciler terminated in order to retry it, when the retry did not follow: the engine or
- * the router was killed in between. An execution that an operator has terminated is settled,
- * unless the engine lost the reason.
+ * the router was killed in between. An execution that an operator has terminated is settled, unless the engine lost the
+ * reason.
  */
 function resumeInterrupted(execution: WholeExecution): Decision {
   return isTerminatedByReconciler(execution) ? resume(execution) : settled;

@@ -22,9 +22,9 @@ export type Case = keyof typeof reasons;
 export const cases = Object.keys(reasons) as readonly Case[];
 
 /**
- * What the engine stores when it evaluates an execution while it terminates it, or after it was killed while doing so:
- * the execution still runs, but its tasks are already cancelled (`DeciderService.retry`). The reason for the termination
- * is lost.
+ * What the engine stores when it evaluates an execution whose tasks a termination has already cancelled, although the
+ * execution still runs (`DeciderService.retry`): the termination is in progress, or a kill of the engine interrupted it.
+ * The reason for the termination is lost.
  */
 const lostReason = /^Task \S+ failed with status: TERMINATED and reason: 'null'$/;
 
