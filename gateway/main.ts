@@ -5,7 +5,7 @@ import { accepts } from '#lib/config/production.ts';
 import { runProgram } from '#lib/process/run-program.ts';
 import { startTelemetry } from '#lib/telemetry/program-telemetry.ts';
 import { findOpenEngine } from './open-engine.ts';
-import { digestsOf } from './snapshots/reload/watch-files.ts';
+import { digestsOf } from '#lib/process/watch-files.ts';
 import { startRouter } from './start-router.ts';
 
 /** Loads and validates all configuration layers. @throws ConfigError */

@@ -22,7 +22,7 @@ import { type ServerLimits, startHttpServer } from './server/http-server.ts';
 import { startOperations } from './operations/start-operations.ts';
 import { Activity } from './operations/status/activity.ts';
 import { Reloader } from './snapshots/reload/reloader.ts';
-import { digestsOf, type FileDigests, watchFiles } from './snapshots/reload/watch-files.ts';
+import { digestsOf, type FileDigests, watchFiles } from '#lib/process/watch-files.ts';
 import { tlsOf } from './server/tls.ts';
 
 /** Options of {@link startRouter}. */

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { once } from 'node:events';
 import type { Registry } from 'prom-client';
 import { Attachment } from '#lib/gc/attachment.ts';
+import { digestsOf } from '#lib/process/watch-files.ts';
 import type { Problem } from '#lib/problem/problem.ts';
 import type { AccessLog } from './access-log.ts';
 import { respondWithProblem } from './respond-with-problem.ts';
@@ -19,7 +20,7 @@ import { connectRefusal, problemOfParserError, refuseOnSocket } from './refusals
 import type { MessageClasses } from './express-messages.ts';
 import { setContinueSender } from '../plugin-api/read-body.ts';
 import { checkRequest, requestIdOf } from './request-guard.ts';
-import { createTlsServer, watchCertificate, type TlsOptions } from './tls.ts';
+import { createTlsServer, pathsOf, watchCertificate, type TlsOptions } from './tls.ts';
 
 /** Limits on clients; times in milliseconds. Read at each use, so that a reload may change them. */
 export interface ServerLimits {
@@ -76,7 +77,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const { host, port, app, shedLoad, messages, accessLog, metrics, limits, tls } = options;
   const { clientAddresses = new ClientAddresses(() => []) } = options;
   const open = new OpenRequests();
-  const { server, scheme, stopTls } = createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
+  const { server, scheme, stopTls } = await createListener({ ...nodeLimits(limits), ...messages }, limits, tls);
   const connections = new Connections(limits, metrics, (address) => clientAddresses.isTrusted(address));
   attachConnections(server, connections, ({ request, response }) => {
     const requestId = requestIdOf(request);
@@ -96,10 +97,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     response.setHeader('x-request-id', requestId);
     app(request, response);
   });
-  const boundPort = await listen(server, { host, port, keys: 'router.host, router.port' }).catch((error: unknown) => {
-    stopTls();
-    throw error;
-  });
+  const boundPort = await listen(server, { host, port, keys: 'router.host, router.port' }).catch(
+    async (error: unknown) => {
+      await stopTls();
+      throw error;
+    },
+  );
   connections.start();
   let stopped: Promise<void> | undefined;
   const stop = async (drainMs: number) => {
@@ -107,10 +110,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     connections.stop();
     const closed = once(server, 'close');
     server.close();
-    stopTls();
+    const tlsStopped = stopTls();
     server.closeAllConnections();
     connections.cutAll();
-    await closed;
+    await Promise.all([closed, tlsStopped]);
   };
   return {
     url: `${scheme}://${host}:${boundPort}`,
@@ -123,14 +126,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 }
 
 /** Creates the HTTP server, or the HTTPS server with certificate renewal. */
-function createListener(options: ServerOptions, limits: ServerLimits, tls?: TlsOptions) {
+async function createListener(options: ServerOptions, limits: ServerLimits, tls?: TlsOptions) {
   if (tls === undefined) return { server: createServer(options), scheme: 'http', stopTls: () => undefined };
+  const known = await digestsOf(pathsOf(tls.files));
   const handshakes = { handshakeTimeout: limits.headersTimeoutMs, maxHandshakes: limits.maxConnections };
   const { server, cutHandshakes } = createTlsServer(tls.files, { ...options, ...handshakes });
-  const stopRenewal = watchCertificate(server, tls);
+  const renewal = await watchCertificate(server, tls, known);
   const stopTls = () => {
-    stopRenewal();
     cutHandshakes();
+    return renewal.stop();
   };
   return { server, scheme: 'https', stopTls };
 }

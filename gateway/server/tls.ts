@@ -1,10 +1,11 @@
 // HTTPS for the public port: loads certificate and key from files, and reloads them when they change.
 
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Config } from '#lib/config/schema.ts';
+import { type FileDigests, type FileWatch, watchFiles } from '#lib/process/watch-files.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
 /** PEM files of the server certificate. */
@@ -14,14 +15,14 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-const defaultWatchMs = 10_000;
+const defaultWatchMs = 5_000;
 
 /** What the public port needs to serve HTTPS. */
 export interface TlsOptions {
   readonly files: TlsFiles;
   /** Receives a line for each renewal. */
   readonly log: Logger;
-  /** Interval at which the files are polled, in milliseconds; default 10,000. */
+  /** Interval at which the files are polled, in milliseconds; default 5,000. */
   readonly watchMs?: number;
 }
 
@@ -81,13 +82,21 @@ export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxH
   return { server, cutHandshakes: () => pending.forEach((socket) => socket.destroy()) };
 }
 
+/** Returns the paths of the files. */
+export const pathsOf = ({ certificateFile, keyFile }: TlsFiles): readonly string[] => [certificateFile, keyFile];
+
 /**
- * Polls the files and updates the certificate of the server. Open connections are not affected. Files that cannot be used
- * (such as a new certificate with the old key) are ignored until their next change.
- * @returns a function that stops polling
+ * Watches the files and updates the certificate of the server once two polls have read the same new content. Open
+ * connections are not affected. Files that cannot be used (such as a new certificate with the old key) are ignored until
+ * their next change.
+ * @param known digests from before the server read the files, so that no change in between is missed
  */
-export function watchCertificate(server: Server, { files, log, watchMs = defaultWatchMs }: TlsOptions): () => void {
-  const renew = () => {
+export function watchCertificate(
+  server: Server,
+  { files, log, watchMs = defaultWatchMs }: TlsOptions,
+  known: FileDigests,
+): Promise<FileWatch> {
+  const onChange = () => {
     try {
       server.setSecureContext(readTlsFiles(files));
       log.info('the certificate was reloaded');
@@ -95,9 +104,5 @@ export function watchCertificate(server: Server, { files, log, watchMs = default
       log.error(errorFields(error), 'the certificate cannot be reloaded: the previous one stays in use');
     }
   };
-  const paths = [files.certificateFile, files.keyFile];
-  for (const file of paths) watchFile(file, { interval: watchMs, persistent: false }, renew);
-  return () => {
-    for (const file of paths) unwatchFile(file, renew);
-  };
+  return watchFiles({ intervalMs: watchMs, files: () => pathsOf(files), known, onChange });
 }

@@ -1,6 +1,7 @@
 // Tests of HTTPS on the public port: a certificate from openssl, its renewal, and connections without TLS.
 
 import { execFileSync } from 'node:child_process';
+import { pbkdf2 } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
@@ -180,6 +181,21 @@ describe('renewal', () => {
     );
     socket.end('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
     expect(await text(socket)).toContain('HTTP/1.1 200');
+  });
+
+  it('a change right after the start → the new certificate, even if the file system is slow', async () => {
+    await server.stop(0);
+    // Node's four threads, which also read files, are busy when the server starts.
+    for (let thread = 0; thread < 4; thread++) pbkdf2('', '', 500_000, 64, 'sha512', () => undefined);
+    metrics = new Registry();
+    server = await start();
+    use('second');
+    await pollUntil('the new certificate', () =>
+      send('second', 'GET').then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 
   it('a key that does not match the certificate → the old certificate stays until the files match again', async () => {

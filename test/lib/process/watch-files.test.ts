@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { digestsOf, type FileWatch, watchFiles } from '../../../../gateway/snapshots/reload/watch-files.ts';
-import { pollUntil } from '../../../stack/poll-until.ts';
+import { digestsOf, type FileWatch, watchFiles } from '#lib/process/watch-files.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 
 let dir: string;
 let watch: FileWatch | undefined;
