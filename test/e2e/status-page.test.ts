@@ -126,6 +126,27 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await close();
   });
 
+  it('does not show a response that arrives after the pause', async () => {
+    const { page, close } = await open();
+    const [requested, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route('**/status/view*', async (route) => {
+      requested.resolve();
+      await released.promise;
+      await route.fulfill({ contentType: 'text/html; charset=utf-8', body: '<p id="late">late</p>' });
+    });
+    await page.reload({ waitUntil: 'commit' });
+    await requested.promise;
+    await page.getByRole('button', { name: 'Pause' }).press('Enter');
+    const received = page.waitForResponse('**/status/view*');
+    released.resolve();
+    await (await received).finished();
+    // The script has handled the response before the page evaluates this.
+    await page.evaluate('fetch("/livez").then((response) => response.text())');
+    expect(await page.textContent('#live')).toBe('paused');
+    expect(await page.locator('#late').count()).toBe(0);
+    await close();
+  });
+
   it('draws rates and durations with uPlot, of all client routes or of one, with a text alternative', async () => {
     const { page, complaints, requests, close } = await open({}, '?route=movies');
     // The charts draw a time step only after it has ended.

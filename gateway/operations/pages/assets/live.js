@@ -47,13 +47,16 @@ async function update() {
     if (!response.ok && response.headers.get('content-type') !== 'text/html; charset=utf-8')
       throw new Error(`status ${response.status}`);
     const isLast = response.headers.get('refresh-ended') === 'true';
-    morphChildren(view, new DOMParser().parseFromString(await response.text(), 'text/html').body);
+    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html').body;
+    // Paused while the request was in flight.
+    if (isPaused) return true;
+    morphChildren(view, fresh);
     say(isLast ? 'last updated' : 'live');
     renewed.textContent = `${new Date().toISOString().slice(11, 19)} UTC`;
     pause.hidden = isLast;
     return !isLast;
   } catch {
-    say('the router does not respond; the values shown are old', 'wrong');
+    if (!isPaused) say('the router does not respond; the values shown are old', 'wrong');
     return true;
   }
 }
