@@ -107,10 +107,10 @@ function recordWritten(sql: postgres.Sql) {
 }
 
 /**
- * Executes the workflow with each form of a result: by name as the router does for reads, by name after a poll as it
- * does for writes, and by id as workers that use the engine directly do.
- * @param begin called before each call with its name
- * @returns the number of calls by name
+ * Executes the workflow with each way to report a result: by name, as the router reports those of reads; by name after a
+ * poll, as it reports those of writes; and by id, as workers that use the engine directly report theirs.
+ * @param begin called with the name of a call, before the call
+ * @returns the number of calls for each name
  */
 async function execute(client: HttpClient, executions: number, begin: (phase: string) => Promise<void>) {
   const calls = new Map<string, number>();

@@ -22,7 +22,7 @@ export async function waitUntilReady({ operations, signal, onWait }: ReadinessOp
   for (;;) {
     const missing = await fetchMissing(operations);
     if (missing === undefined) return;
-    // The stop of the stack shows what it waits for itself.
+    // A stack that is being stopped reports its own progress.
     signal.throwIfAborted();
     onWait(missing);
     await delay(pauseMs, undefined, { signal });

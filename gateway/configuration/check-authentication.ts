@@ -6,7 +6,7 @@ import { evaluateCondition } from './evaluate-condition.ts';
 import type { FileProblems } from './file-problems.ts';
 
 /**
- * Adds a problem when the pipeline of a route has steps `bearer`, but there is a method for which none of their conditions
+ * Adds a problem when the pipeline of a route has `bearer` steps, but there is a method for which none of their conditions
  * can be met, so that requests with that method would need no token. A condition that depends on more than the method
  * counts as met.
  */
@@ -20,6 +20,6 @@ export function checkAuthentication({ name, endpoint, steps }: GatewayRoute, pro
   if (open.length === 0) return;
   problems.add(
     [...first.path, 'condition'],
-    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token, because the conditions of its "bearer" steps do not cover these methods: extend the conditions, or list in its "methods" only the methods that need a token; another apiEndpoint can serve the rest, except OPTIONS`,
+    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token, because the conditions of its "bearer" steps do not cover these methods: extend the conditions, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the others, except OPTIONS`,
   );
 }

@@ -126,9 +126,10 @@ export function isMissingRetry(execution: WholeExecution, context: Pick<Decision
 const maxPeriodsAhead = 15;
 
 /**
- * Returns true for an open execution that the engine was killed while starting, so that it gets no task. The start is
- * compared with this router's clock only when it was very long ago, because if that clock were ahead, an execution that
- * is being started would be replaced. A run of the CLI is too short to find the others.
+ * Returns true for an open execution that will get no task, because the engine was killed while it started the execution.
+ * A router observes executions for `afterMs` to detect this. A run of the CLI is too short for that: it detects only
+ * executions whose start was very long ago by its own clock. If that clock were ahead, a shorter period would replace an
+ * execution that is just being started.
  */
 export function isNeverScheduled(execution: WholeExecution, { now, unchangedMs, afterMs }: DecisionContext): boolean {
   if (hasEnded(execution) || execution.tasks.length > 0) return false;

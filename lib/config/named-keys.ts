@@ -21,7 +21,7 @@ export const namedKeys = {
   // Keys of one OAuth client, by client id. An empty list allows nothing.
   '^client\\.[!-~]{1,256}\\.misCodes$': clientList('MIS codes that this client may access; all when absent'),
   '^client\\.[!-~]{1,256}\\.requestsPerSecond$': optionalCount(
-    'requests per second of this client on one route; overrides the gateway configuration',
+    'requests per second of this client on each route; overrides the gateway configuration',
   ),
   '^client\\.[!-~]{1,256}\\.maxInFlight$': optionalCount(
     'concurrent requests of this client on all routes; the limit of the gateway configuration when absent',

@@ -35,7 +35,7 @@ export const router = {
     256,
   ),
   'router.rateLimitPerSecond': count(
-    'requests per second of one client on one route, in each router or in all together (limits.store)',
+    'requests per second of each client on each route, counted in each router or across all routers (limits.store)',
     1_000,
   ),
   'router.trustedProxies': withDefault(
@@ -45,7 +45,7 @@ export const router = {
     [],
   ),
   'router.maxConnections': count(
-    'limit on connections to the public port; beyond it, the router closes the connection whose client has kept it waiting longest',
+    'limit on connections to the public port; above the limit, the router closes the connection that has waited longest for its client',
     4_000,
   ),
   'router.maxConnectionsPerAddress': optionalCount(

@@ -57,7 +57,7 @@ export async function runProgram(name: string, start: (log: Logger) => Promise<R
   reloader.ready(running);
 }
 
-/** Returns `LOG_LEVEL` if it is a level, else `info`: loading the configuration reports the wrong value. */
+/** Returns `LOG_LEVEL` if it is a level, else `info`. Loading the configuration then fails with a message about the invalid value. */
 function initialLogLevel(): string {
   const level = process.env['LOG_LEVEL'] ?? '';
   return isLogLevel(level) ? level : 'info';

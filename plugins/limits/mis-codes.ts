@@ -26,7 +26,7 @@ const parameters = Type.Object(
     adaptors: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'rejects an MIS code without a configured adaptor with 404 `unknown-college`',
+        description: 'responds with 404 `unknown-college` when no adaptor is configured for the MIS code',
       }),
     ),
   },

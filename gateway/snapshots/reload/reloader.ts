@@ -24,7 +24,7 @@ export interface ReloaderOptions {
 }
 
 /** Reason of a repeated reload, for the log. */
-const repetition = 'a remote file could not be fetched before';
+const repetition = 'the previous reload could not fetch a remote file';
 
 /** Reloads the configuration on request, one reload at a time. */
 export class Reloader {

@@ -48,6 +48,6 @@ it.each<[string, Methods, readonly PipelineStep['condition'][]]>([
   ['PUT', ['GET', 'PUT'], [{ name: 'allOf', conditions: [onMethods('GET'), onHost] } as never]],
 ])('rejects %s without a step', (open, methods, conditions) => {
   expect(problemsOf(methods, conditions)).toEqual([
-    `gateway.config.yml:1:1: pipelines.books.policies[0].condition: apiEndpoint "books" accepts ${open} without a token, because the conditions of its "bearer" steps do not cover these methods: extend the conditions, or list in its "methods" only the methods that need a token; another apiEndpoint can serve the rest, except OPTIONS`,
+    `gateway.config.yml:1:1: pipelines.books.policies[0].condition: apiEndpoint "books" accepts ${open} without a token, because the conditions of its "bearer" steps do not cover these methods: extend the conditions, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the others, except OPTIONS`,
   ]);
 });

@@ -61,7 +61,7 @@ describe('probes of one back end', () => {
 });
 
 describe('probes of several back ends', () => {
-  it('two probes in total while they are not known to respond', () => {
+  it('two probes in total while no back end is known to respond', () => {
     const turns = new ProbeLimiter(afterMs);
     expect(['001', '002', '003', '004'].map((backEnd) => countTurns(turns, backEnd))).toEqual([1, 1, 0, 0]);
   });

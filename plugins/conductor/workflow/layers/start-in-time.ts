@@ -14,7 +14,8 @@ export function startInTime({ draining }: { draining: AbortSignal }): Layer {
   return (next) => async (request) => {
     // A read that nobody waits for does no harm, and is terminated.
     if (!isSafeMethod(request.received.httpMethod) && (await request.hasLeft())) return leftBeforeStart;
-    // Nothing is awaited between this check and the start: a draining router without clients ends the polls of workers.
+    // Nothing may be awaited between this check and the start. A draining router without clients ends the polls of workers,
+    // so an execution that was started after that might find no worker.
     if (draining.aborted) throw shuttingDown({ connection: 'close' });
     if (performance.now() < request.startBefore) return next(request);
     throw new Problem('overloaded', {
