@@ -96,8 +96,7 @@ it(
     const cccid = newCccid();
     const patched = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ cccid }),
+      json: { cccid },
     });
     expect(patched.status).toBe(200);
     // The engine refreshes its event handlers once a minute.

@@ -130,8 +130,7 @@ describe('executions show', () => {
   it('a PATCH with an MDM notification: tasks with wait, time and worker; follow-ups; no personal values', async () => {
     const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ cccid: 'SHOWN01' }),
+      json: { cccid: 'SHOWN01' },
     });
     const id = idOf(answer.headers);
     await pollUntil(

@@ -69,8 +69,7 @@ const prunes = (kind: EngineKind) => {
   const patch = (person: string, cccid = 'PRUNE01') =>
     demo(`/adaptor/001/mock/colleges/001/persons/${person}`, {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ cccid }),
+      json: { cccid },
     });
   async function movies(times: number): Promise<void> {
     for (let at = 0; at < times; at += 10) {

@@ -47,8 +47,7 @@ const mdmOf = (id: string) =>
 async function patch(cccid: string): Promise<string> {
   const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
     method: 'PATCH',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ cccid }),
+    json: { cccid },
   });
   expect(answer.status).toBe(200);
   return String(answer.headers['x-execution-id']);

@@ -29,8 +29,7 @@ afterAll(() => stack?.stop());
 
 const json = (body: unknown, method = 'POST') => ({
   method,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
+  json: body,
 });
 const api = (path: string) => `/conductor/api${path}`;
 

@@ -149,8 +149,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
     it('key and secret, as Conductor’s SDKs send them → a token that polls', async () => {
       const answer = await call(`${stack.url}/conductor/api/token`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ keyId: 'worker', keySecret: secrets.worker }),
+        json: { keyId: 'worker', keySecret: secrets.worker },
       });
       expect(answer.status).toBe(200);
       const { token } = answer.json<{ token: string }>();

@@ -237,8 +237,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     const demo = await callerFor(stack.url);
     const patched = await demo('/adaptor/001/mock/colleges/001/persons/0318204', {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ cccid: newCccid('Q') }),
+      json: { cccid: newCccid('Q') },
     });
     expect(patched.status).toBe(200);
     await broker.start();

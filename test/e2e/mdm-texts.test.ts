@@ -30,8 +30,7 @@ const textsOn = (kind: EngineKind) => {
   const patch = (path: string, body: object) =>
     demo(`/adaptor/001/mock/${path}`, {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      json: body,
     });
   const completed = async (name: string, source: string) => {
     const path = `workflow/${name}/correlated/${source}?includeClosed=true&includeTasks=true`;

@@ -34,8 +34,7 @@ const adaptor = () => `${stack.backEndsUrl}/adaptors`;
 function patchPerson(sisPersonId: string, cccid: string): Promise<RouterAnswer> {
   return demo(`/adaptor/001/mock/colleges/001/persons/${sisPersonId}`, {
     method: 'PATCH',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ cccid }),
+    json: { cccid },
   });
 }
 
@@ -170,8 +169,7 @@ describe('MDM unavailable', () => {
   const setAvailable = (available: boolean) =>
     call(`${stack.backEndsUrl}/mdm/availability`, {
       method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ available }),
+      json: { available },
     });
 
   it('for a while: the client does not notice, and the notification is delivered afterwards', async () => {

@@ -92,8 +92,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
         const cccid = newCccid();
         const response = await demo('/adaptor/001/mock/colleges/001/persons/0320991', {
           method: 'PATCH',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ cccid }),
+          json: { cccid },
         });
         expect(response.status).toBe(200);
         // The engine may take a minute to subscribe to the queue of a new handler.

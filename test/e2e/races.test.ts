@@ -35,8 +35,7 @@ async function readerOf(url: string): Promise<Caller> {
 const api = (path: string) => `/conductor/api${path}`;
 const json = (body: unknown) => ({
   method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
+  json: body,
 });
 const metric = (name: string) => readCount(stack.operationsUrl, name);
 const heldPolls = () => metric('router_held_polls');

@@ -74,8 +74,7 @@ it('lost events of the new version and of the added college are repaired without
     withoutHandler('mdm-share-002', async () => {
       const answer = await demo('/adaptor/001/mock/colleges/001/persons/0318204', {
         method: 'PATCH',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ cccid }),
+        json: { cccid },
       });
       expect(answer.status).toBe(200);
       const source = String(answer.headers['x-execution-id']);

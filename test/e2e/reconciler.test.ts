@@ -50,7 +50,7 @@ afterAll(async () => {
 const engine = (path: string, method = 'GET', body?: unknown) =>
   call(`${ownEngine.url}/api${path}`, {
     method,
-    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { json: body }),
   });
 
 interface Task {
@@ -89,8 +89,7 @@ const untilCounted = (before: Record<string, number>, labels: string | string[],
   });
 
 const person = (id: string) => `/adaptor/001/mock/colleges/001/persons/${id}`;
-const patch = (path: string, body: unknown, caller = demo) =>
-  caller(path, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+const patch = (path: string, body: unknown, caller = demo) => caller(path, { method: 'PATCH', json: body });
 
 const lostEvents = () => lostEventsOf({ url: ownEngine.url, stateDir: ownEngine.pid === undefined ? '' : stateDir });
 const withoutHandler: LostEvents['withoutHandler'] = (...args) => lostEvents().withoutHandler(...args);
@@ -346,8 +345,8 @@ describe('a PATCH with an unknown outcome', () => {
     if (applied) {
       const answer = await call(`${stack.backEndsUrl}/adaptors/001/mock/colleges/001/persons/0101866`, {
         method: 'PATCH',
-        headers: { 'content-type': 'application/json', 'idempotency-key': source },
-        body: JSON.stringify({ cccid }),
+        headers: { 'idempotency-key': source },
+        json: { cccid },
       });
       expect(answer.status).toBe(200);
     }

@@ -46,8 +46,8 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
   const patch = (id: string, cccid: string, headers: Record<string, string> = {}) =>
     demo(`/adaptor/001/mock/colleges/001/persons/${id}`, {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ cccid }),
+      headers: { ...headers },
+      json: { cccid },
     });
   const entriesOf = async (source: string) =>
     (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<{ kind: string }[]>();

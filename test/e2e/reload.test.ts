@@ -63,8 +63,7 @@ function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[
     const person = '/adaptor/001/mock/colleges/001/persons/0320991';
     const change = {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ cccid }),
+      json: { cccid },
     };
     return (write ? demo(person, change) : demo('/movies/Metropolis')).then(
       ({ status, text }) => (status === 200 ? '200' : `${status} ${text}`),

@@ -138,8 +138,7 @@ describe.each([
     const setAvailable = (available: boolean) =>
       call(`${stack.backEndsUrl}/mdm/availability`, {
         method: 'PUT',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ available }),
+        json: { available },
       });
     await setAvailable(false);
     const { answer } = await patchHere(personal('late'));

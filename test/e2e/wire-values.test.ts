@@ -491,13 +491,12 @@ describe('a hostile worker', () => {
     const [task] = (await worker(poll)).json<{ taskId: string; workflowInstanceId: string }[]>();
     const update = await worker('/conductor/api/tasks', {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
+      json: {
         taskId: task?.taskId,
         workflowInstanceId: task?.workflowInstanceId,
         status: 'COMPLETED',
         outputData: { outbound },
-      }),
+      },
     });
     expect(update.status).toBe(200);
     const { answer } = await client;

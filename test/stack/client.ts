@@ -14,6 +14,8 @@ export interface CallOptions {
   method?: string;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
+  /** A body to send as JSON, with its `content-type`. */
+  json?: unknown;
   signal?: AbortSignal;
   /**
    * Why the router's OpenAPI document need not describe the response, for the few tests in which a back end or the
@@ -64,7 +66,7 @@ export function describeNothingOf(url: string): void {
  */
 export async function call(
   target: string,
-  { method = 'GET', headers = {}, body, signal, undescribed }: CallOptions = {},
+  { method = 'GET', headers, body, json, signal, undescribed }: CallOptions = {},
 ): Promise<RouterAnswer> {
   // Origin and path are split by hand, because a URL object would normalise the path.
   const slash = target.indexOf('/', target.indexOf('//') + 2);
@@ -74,8 +76,8 @@ export async function call(
     origin,
     path,
     method: method as 'GET',
-    headers,
-    ...(body === undefined ? {} : { body }),
+    headers: { ...(json === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    body: json === undefined ? (body ?? null) : JSON.stringify(json),
     ...(signal === undefined ? {} : { signal }),
   });
   const bytes = Buffer.from(await response.body.arrayBuffer());

@@ -39,7 +39,7 @@ export interface EngineApi {
 /** Creates a client. @param url URL of the engine */
 export function engineApi(url: string): EngineApi {
   const send: EngineApi['send'] = async (method, path, body) => {
-    const json = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const json = { json: body };
     const answer = await call(`${url}/api${path}`, { method, ...(body === undefined ? {} : json) });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer;

@@ -25,8 +25,7 @@ export async function handWorker(url: string, taskType: string, domain: string) 
     reportAs: ({ taskId, workflowInstanceId }: Task, fields: object) =>
       call('/conductor/api/tasks', {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ taskId, workflowInstanceId, ...fields }),
+        json: { taskId, workflowInstanceId, ...fields },
       }),
   };
   return worker;

@@ -103,8 +103,7 @@ const mdmAway: Case = {
     const setAvailable = (available: boolean) =>
       call(`${stack.backEndsUrl}/mdm/availability`, {
         method: 'PUT',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ available }),
+        json: { available },
       });
     await outage(world, { what: mdmAway.name, spares: allOthers }, async () => {
       await setAvailable(false);
