@@ -1,5 +1,5 @@
-// npm run bench:overload: an open loop above the capacity: how many requests are served, and how fast the others are
-// rejected.
+// npm run bench:overload: measures, in an open loop above the capacity, how many requests are served and how fast the
+// others are rejected.
 
 import { parseArgs } from 'node:util';
 import type { LoadFigures, Latencies } from './measure/load-figures.ts';

@@ -1,5 +1,5 @@
-// npm run bench:payload: the cost of encrypted payloads: the same GET unencrypted and with payload.key, in turn, on one
-// engine.
+// npm run bench:payload: measures the cost of encrypted payloads with the same GET, unencrypted and with payload.key in
+// turn, on one engine.
 
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -45,7 +45,7 @@ process.exit(
     const engine = await startBenchEngine(run, engineChoiceOf(values));
     const backEnd = await startBackEnd(run);
     const seen: Record<'in clear' | 'encrypted', Figures[]> = { 'in clear': [], encrypted: [] };
-    // The engine's JIT compiler is busy during the first thousand requests, which would count against the first target.
+    // The engine's JIT compiler is busy during the first thousand requests, which would distort the first measurement.
     await measureStack(run, { engine, backEndUrl: backEnd.url, encrypted: false, load });
     for (let repetition = 0; repetition < positive('repetitions', values.repetitions); repetition++) {
       for (const name of ['in clear', 'encrypted'] as const) {

@@ -16,7 +16,7 @@ export interface Run {
   onEnd(stop: () => unknown): void;
 }
 
-/** Resources that are stopped in reverse order. A failure does not prevent the others from being stopped. */
+/** Resources that are stopped in reverse order. A failure to stop one does not keep the others running. */
 export class Stops {
   readonly #stops: (() => unknown)[] = [];
 

@@ -1,4 +1,5 @@
-// npm run bench:soak: measures how the memory of router, workers and engine, and the engine's database, grow over many requests.
+// npm run bench:soak: measures how the memory of router, workers and engine grows over many requests, and how the
+// engine's database grows.
 
 import { parseArgs } from 'node:util';
 import { runClosedLoop } from './measure/closed-loop.ts';

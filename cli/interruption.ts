@@ -1,4 +1,4 @@
-// Handles Ctrl-C during long work: the first aborts an AbortSignal, the second ends the process.
+// Handles Ctrl-C during long-running work: the first aborts an AbortSignal, the second ends the process.
 
 import type { Host } from './host.ts';
 

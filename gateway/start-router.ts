@@ -156,7 +156,7 @@ async function startUpdates(gatewayHost: GatewayHost, stops: Stops): Promise<voi
   stops.add("MDM's updates", () => updates.stop());
 }
 
-/** Reloads when a known file changes, and repeats a reload that could not fetch a remote one; off when `intervalMs` is 0. */
+/** Reloads when a known file changes; repeats a reload that could not fetch a remote file. Off if `intervalMs` is 0. */
 async function reloadOnChange(
   reloader: Reloader,
   { known, intervalMs, stops }: { known: FileDigests; intervalMs: number; stops: Stops },
@@ -170,7 +170,7 @@ async function reloadOnChange(
 }
 
 function registerSnapshotGauge(gatewayHost: GatewayHost, metrics: Registry): void {
-  const help = 'Configuration snapshots that serve requests: the active one, and previous ones with requests in flight';
+  const help = 'Configuration snapshots that exist: the active one, and previous ones that have not been stopped yet';
   observeGauge(metrics, { name: 'router_config_snapshots', help }, () => 1 + gatewayHost.retiring);
 }
 

@@ -39,7 +39,7 @@ async function importOwn(file: string): Promise<WorkerRegistry> {
   ]);
 }
 
-/** Returns the message of an error, after file and line if Node cannot compile a file. */
+/** Returns the message of an error, preceded by file and line if Node cannot compile a file. */
 function describe(error: unknown, dir: string): string {
   const { message = String(error), stack = '' } = (error ?? {}) as Partial<Error>;
   // Node names the place of a syntax error in TypeScript, as path or URL, only in the first line of the stack.

@@ -61,7 +61,7 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
       // The execution of the PATCH, not of this workflow: a workflow that is started twice causes one notification.
       idempotencyKey: executionId,
     });
-    // Not an empty object, which would name no interested system.
+    // Treated as an empty object, it would mean that no system is interested.
     if (response === null) throw new RetryableError('the response from MDM is not a JSON object');
     const { notificationId, interestedSystems } = response;
     const systems = readInterestedSystems(interestedSystems, person.cccid);

@@ -11,7 +11,7 @@ export function stayIdle(log: Logger): RunningProgram {
   log.warn(
     'no task type to serve: set backEnd.<name>.url for a plain back end, or add a worker to workers/index.ts, and restart this process',
   );
-  // Nothing else keeps this process running, and the program that started it would start it again and again.
+  // Nothing else keeps this process running: without the timer, it would end and be restarted again and again.
   const timer = setInterval(() => {}, longestInterval);
   return { ready: { taskTypes: [] }, stop: async () => clearInterval(timer) };
 }

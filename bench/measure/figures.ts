@@ -57,7 +57,7 @@ export function figuresOf(sample: Sample, counted: Counted): Figures {
 }
 
 /**
- * Returns the percentile by nearest rank: the smallest value that `percent` of all values do not exceed; NaN without
+ * Returns the percentile by nearest rank: the smallest value that `percent` % of all values do not exceed; NaN without
  * values.
  */
 export function percentile(ascending: readonly number[], percent: number): number {

@@ -1,4 +1,4 @@
-// CPU time of the whole machine. Busy time beyond that of the bench's own processes was used by others.
+// CPU time of the whole machine. Busy time that the bench's own processes did not use was used by other processes.
 
 import { cpus } from 'node:os';
 
@@ -14,7 +14,7 @@ export function machineTime(): MachineTime {
   return { all, busy: all - each.reduce((sum, { idle }) => sum + idle, 0) };
 }
 
-/** The time between two moments. */
+/** Returns the time since an earlier moment. */
 export function machineTimeSince(earlier: MachineTime): MachineTime {
   const { all, busy } = machineTime();
   return { all: all - earlier.all, busy: busy - earlier.busy };

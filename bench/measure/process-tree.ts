@@ -38,8 +38,8 @@ export function treeProcessorMs(roots: readonly number[]): number {
 }
 
 /**
- * Returns the memory of the trees in MiB. Shared pages count once (`Pss`); where the system does not report that, it is
- * the resident memory.
+ * Returns the memory of the trees in MiB. Shared pages count once (`Pss`); where the system does not report `Pss`,
+ * resident memory is used.
  */
 export function treeMemoryMiB(roots: readonly number[]): number {
   return processTree(roots).reduce((sum, pid) => sum + memoryKiB(pid), 0) / 1_024;
@@ -51,7 +51,7 @@ function memoryKiB(pid: number): number {
   return Number(shared ?? resident() ?? 0);
 }
 
-/** Returns the fields of each process that follow its name: state, parent … */
+/** Returns, for each process, the fields that follow its name: state, parent … */
 function readAll(): Map<number, string[]> {
   const pids = readFolder('/proc').filter((name) => /^\d+$/.test(name));
   // The second field is the name in parentheses, which may contain any character.

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
-/** Process ids by role: `engine`, `router`, `workers`, `bench` …; processes with the same role are added up. */
+/** Process ids by role: `engine`, `router`, `workers`, `bench` …; values within a role are added up. */
 export type Processes = Readonly<Record<string, readonly number[]>>;
 
 /** A value by role; absent when no process of the role can be read. */

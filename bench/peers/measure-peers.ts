@@ -35,7 +35,7 @@ export interface PeerResult extends Pick<Peer, 'name' | 'title' | 'setup' | 'dur
   readonly loads: readonly LoadResult[];
   /** Why the system did not run in any repetition. */
   readonly notRun?: string;
-  /** Errors that ended some repetitions; these have no figures. */
+  /** Errors that ended some repetitions; those repetitions have no figures. */
   readonly brokenOff?: readonly string[];
 }
 

@@ -89,7 +89,7 @@ async function startBroker(run: Run, fsync: boolean) {
   return { url, gateway: `127.0.0.1:${gateway}`, pid };
 }
 
-/** The members of a cluster send each other UDP messages, and {@link findFreePort} occupies the UDP port. */
+/** Returns a free UDP port for messages between cluster members: {@link findFreePort} keeps its UDP port bound. */
 async function findUdpPort(): Promise<number> {
   const socket = createSocket('udp4');
   await once(socket.bind(0, '127.0.0.1'), 'listening');

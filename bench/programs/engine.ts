@@ -1,4 +1,4 @@
-// Starts the engine of a run and its store, by default like the product's engine.
+// Starts the engine of a run and its store, by default with the product's own settings.
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export interface EngineChoice {
 export interface BenchEngine extends RouterEngine {
   /** Root processes of engine and database, without their children. Empty for an engine that runs elsewhere. */
   readonly pids: readonly number[];
-  /** Returns the processes of `engine` and `database`, as far as they run here. */
+  /** Returns the processes of `engine` and `database` that run on this machine. */
   processes(): Promise<Processes>;
   /** Returns the size of the database in bytes; NaN when it is unknown. */
   databaseBytes(): Promise<number>;

@@ -1,5 +1,5 @@
-// The parts of docker-compose.yml that a request passes: two engines on one database, Redis, two routers, and a load
-// balancer for the workers. The clients of the bench alternate between the routers.
+// The parts of docker-compose.yml that a request passes through: two engines on one database, Redis, two routers, and a
+// load balancer for the workers. The clients of the bench alternate between the routers.
 
 import { join } from 'node:path';
 import { clusterProperties, engineLogOptions, postgresqlProperties } from '../../dev/engine/engine-arguments.ts';

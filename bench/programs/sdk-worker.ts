@@ -1,4 +1,4 @@
-// The worker that a user of Conductor would write: the product's own worker function under the SDK's defaults,
+// The worker that a user of Conductor would write: the product's own worker function with the SDK's defaults,
 // connected directly to the engine.
 
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';

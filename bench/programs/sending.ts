@@ -8,7 +8,7 @@ import type { Plan } from './sender.ts';
 
 export interface Sender {
   readonly pid: number;
-  /** Sends the load; one at a time. */
+  /** Sends a load; only one may run at a time. */
   send(plan: Plan): Promise<LoadFigures>;
 }
 

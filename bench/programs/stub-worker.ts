@@ -1,5 +1,5 @@
-// A worker whose tasks take no time: it makes the same exchanges with the router as the product's workers, and nothing
-// else.
+// A worker whose tasks take no time: it makes the same exchanges with the router as the product's workers, and does
+// nothing else.
 
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { runProgram } from '#lib/process/run-program.ts';

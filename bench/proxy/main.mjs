@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import createGateway from 'express-gateway';
 
-// Its configuration takes the port from this variable; 0 is any free one.
+// The configuration takes the port from this variable; 0 means any free port.
 process.env.BENCH_PROXY_PORT = '0';
 
 const [server] = await createGateway()

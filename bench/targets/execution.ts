@@ -1,5 +1,5 @@
-// The requests that targets which bypass the router send to the engine. They have the same size as those of the router
-// and its workers.
+// The requests to the engine from targets that bypass the router. They have the same size as those of the router and
+// its workers.
 
 import { createInbound } from '#lib/envelope/inbound.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';

@@ -1,4 +1,4 @@
-// The two usual alternatives to the router, both with the same worker with the SDK's defaults: a status loop, and the
+// The two usual alternatives to the router, both with a worker that uses the SDK's defaults: a status loop, and the
 // engine's synchronous endpoint.
 
 import { setTimeout as delay } from 'node:timers/promises';

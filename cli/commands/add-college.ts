@@ -59,7 +59,7 @@ const propertyFile = 'config/default.properties';
 async function runAddCollege(options: AddCollegeOptions, { args, host }: CommandContext): Promise<Outcome> {
   const dir = folderOf(options);
   const college = readCollege(args[0] ?? '', options);
-  // Read before the checks, so that what they find still holds when the file is written.
+  // Read before the checks, so that the result of the checks still holds when the file is written.
   const before = readIfExists(join(dir, propertyFile));
   const folder = await soundFolder(dir, host.env, 'nothing was added: the gateway already had these problems');
   const targets = targetsOf(college, folder);
@@ -112,7 +112,7 @@ function isConfigured(college: College, { config, origins }: LoadedConfig): bool
   ]);
 }
 
-/** Where the requests on a public path of a college go. */
+/** Where the requests to a public path of a college go. */
 interface Target {
   readonly path: string;
   /** The address, or where the workers of the college find it. */
@@ -151,7 +151,7 @@ interface Added {
   readonly targets: readonly Target[];
   /** Empty when the college was already configured like this. */
   readonly changed: readonly string[];
-  /** How to undo it; empty when nothing was changed. */
+  /** How to undo the change; empty when nothing was changed. */
   readonly undo: readonly string[];
 }
 

@@ -77,7 +77,7 @@ async function runAddRoute(options: AddRouteOptions, { args, host }: CommandCont
   return describe(route, { url, key, ...written, undo: undoLine(dir, undoable) });
 }
 
-/** Returns a line for each name, path or key of the route that the gateway already has. */
+/** Returns one line for all names and keys of the route that are already used, and one for each overlap of paths. */
 async function findTaken(
   route: RouteToAdd,
   { folder: { loaded, gateway, definitions }, dir }: { folder: SoundFolder; dir: string },
@@ -145,7 +145,7 @@ interface Written {
   readonly key: string;
   readonly created: readonly string[];
   readonly changed: readonly string[];
-  /** How to undo it. */
+  /** How to undo the changes. */
   readonly undo: string;
 }
 

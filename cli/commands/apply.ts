@@ -21,7 +21,7 @@ import { describeCounts, describePlan, nameOf, planToJson } from '../output/plan
 import { countOf } from '../output/table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 
-/** Options of `apply`: those of `plan`, the approved plan and the confirmation. */
+/** Options of `apply`: those of `plan`, plus the approved plan and the confirmation. */
 export interface ApplyOptions extends PlanCommandOptions {
   /** Digest of the approved plan. */
   readonly plan?: string;
@@ -106,7 +106,7 @@ interface Run {
   readonly replan: () => ReturnType<typeof readPlan>;
 }
 
-/** Applies the plan. The first signal stops it after the current step, the second ends the process. */
+/** Applies the plan. The first signal stops it after the current step; the second ends the process. */
 async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<Applied> {
   const interruption = listenForInterruption(context.host);
   try {

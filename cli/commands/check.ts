@@ -82,7 +82,7 @@ async function checkFolder(dir: string, env: NodeJS.ProcessEnv): Promise<Checked
     throw error;
   });
   if (loaded instanceof ConfigError) {
-    // gateway.config.yml refers to values of the configuration, so it cannot be validated without one.
+    // gateway.config.yml refers to values of the configuration, so it cannot be validated without them.
     const missing = existsSync(resolve(dir, defaultFile)) ? [] : [`${defaultFile}: there is no such file`];
     const problems = [...loaded.problems, ...missing, ...checkDefinitions(definitions)];
     return { loaded: undefined, gateway: undefined, routes: [], definitions, timeouts: [], problems };

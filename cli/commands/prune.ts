@@ -119,7 +119,7 @@ async function toPlan(
   return { api, now, batchSize, rules, eventsOlderThanMs };
 }
 
-/** Where a run deletes, and why it skips event records if it does. */
+/** Where a run deletes, and the reason to show if it skips event records. */
 interface RunTexts {
   readonly address: string;
   readonly skipped: string;

@@ -84,8 +84,8 @@ async function runReconcile(options: ReconcileOptions, context: CommandContext):
 }
 
 /**
- * Checks that follow-up executions of the look-back are not pruned yet. No route starts them, so the general rules of
- * pruning cover them.
+ * Checks that no follow-up executions within the look-back have been pruned. No route starts them, so the general rules
+ * of pruning cover them.
  * @throws CommandError
  */
 function requireKept(config: Config, { lookBack }: ReconcileOptions): void {
@@ -148,8 +148,8 @@ function describeFindings({ findings }: RoundsSummary): string[] {
 }
 
 /**
- * Returns true when the execution continues, was retried, or its missing follow-up was started; false when nothing was
- * done, or while the result of a PATCH is unknown.
+ * Returns true when the execution has continued, was retried, or had its missing follow-up started; false when nothing
+ * was done, or while the result of a PATCH is unknown.
  */
 function isRepaired({ action, started }: ReconcileFinding): boolean {
   return ['continued', 'retried', 'started'].includes(action) || (action === 'terminated' && started.length > 0);

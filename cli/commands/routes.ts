@@ -58,7 +58,7 @@ function toJson(route: RouteTableEntry): Record<string, unknown> {
 
 const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'bulkhead', 'limits'];
 
-/** Each route has as many rows as it has paths, steps `bearer` or workflows; the first row shows what they share. */
+/** Each route has as many rows as it has paths, `bearer` steps or workflows; the first row shows what they share. */
 function describe(table: readonly RouteTableEntry[]): string[] {
   return [...formatTable(columns, table.flatMap(describeRoute)), ...table.flatMap(describeNotes)];
 }

@@ -5,7 +5,7 @@ import { Properties, type PropertyNode } from 'properties-file/parser';
 /**
  * Returns the text with these values by key. An existing key keeps its place; a new key comes after the last one
  * that shares the longest dotted prefix (`adaptor.003.url` after `adaptor.002.domain`), otherwise at the end.
- * Keys and values are written unchanged, and escaped only where the syntax requires it.
+ * Keys and values are escaped only where the syntax requires it.
  */
 export function setProperties(text: string, values: Readonly<Record<string, string>>): string {
   return Object.entries(values).reduce((edited, [key, value]) => setProperty(edited, key, value), text);
@@ -17,7 +17,7 @@ function setProperty(text: string, key: string, value: string): string {
   // When a key is repeated, its last occurrence counts.
   const existing = properties.findLast((property) => property.key === key);
   const line = `${escape(key, /[\s=:\\#!]/g)}=${escape(value, /^\s|[\\\n\r]/g)}`;
-  // Each line with its own line break: a file may mix them.
+  // Each line keeps its own line break: a file may mix several kinds.
   const lines = text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
   const last = existing ?? closestTo(key, properties);
   const end = last?.endingLineNumber ?? lines.length;

@@ -9,7 +9,7 @@ import { quote } from '../output/quote.ts';
 interface Written {
   readonly changed: readonly string[];
   readonly created?: readonly string[];
-  /** What {@link areCommitted} said of the changed files before they were written. */
+  /** What {@link areCommitted} returned for the changed files before they were written. */
   readonly wereCommitted: boolean;
 }
 
@@ -25,8 +25,8 @@ export function areCommitted(dir: string, files: readonly string[]): boolean {
 }
 
 /**
- * Returns a shell command that undoes a change to committed files or, if they were not committed, a line that says what
- * to remove.
+ * Returns a shell command that undoes the change or, if the changed files were not committed, a line that says what to
+ * remove.
  */
 export function undoLine(dir: string, { changed, created = [], wereCommitted }: Written): string {
   if (!wereCommitted) {

@@ -11,7 +11,7 @@ export interface FileChange {
   readonly after: string;
 }
 
-/** Reads a file below `dir` and returns its change by `edit`. */
+/** Reads a file below `dir` and returns the change that `edit` makes to it. */
 export function editFile(dir: string, file: string, edit: (text: string) => string): FileChange {
   const before = readFileSync(resolve(dir, file), 'utf8');
   return { before, after: edit(before) };
@@ -22,7 +22,7 @@ export function editFile(dir: string, file: string, edit: (text: string) => stri
  * file is restored and the error is thrown. What another program, such as a second `add-route`, has written in the
  * meantime is never overwritten.
  * @param changes by path below `dir`
- * @throws CommandError when a file is not as it was read, or cannot be restored because it has changed again
+ * @throws CommandError when a file has changed since it was read, or cannot be restored because it has changed again
  */
 export async function writeFilesVerified<T>(
   dir: string,

@@ -115,7 +115,7 @@ function routesStarting({ action, kind, name, version }: Change, table: readonly
     .map(({ route }) => route);
 }
 
-/** Finds versions that a route starts and that neither side has. Requests for them get a 503 response. */
+/** Finds versions that a route starts but neither the files nor the engine has. Requests for them get a 503. */
 function findMissing(
   started: readonly { readonly route: string; readonly workflow: WorkflowTarget }[],
   known: readonly { readonly name: string; readonly version: number }[],

@@ -63,8 +63,8 @@ export interface EngineAccess {
 
 /**
  * Loads the configuration and opens a connection to the engine. The address comes from the first of these that has
- * one: the option, the configuration, the running stack. Redis and database of the configuration are used only for the
- * engine of the configuration.
+ * one: the option, the configuration, the running stack. The configured Redis and database are used only with the
+ * configured engine.
  * @param keys further keys that the command uses; a running stack provides them if the command uses its engine
  * @throws ConfigError, or CommandError when an address or a client is missing or refused. An unreachable engine is
  *   detected by the first request.
@@ -115,7 +115,7 @@ function addressKeys({ engine, router }: EngineAccessOptions, keys: readonly Sta
   return router === true ? ['conductor.apiURL', ...recordKeys] : [];
 }
 
-/** Returns the addresses that belong to Redis and database of the configuration. */
+/** Returns the addresses of the engine or router that the configured Redis and database belong to. */
 function configuredOf({ router }: EngineAccessOptions, config: Config): CalledEngine['configured'] {
   if (router === undefined)
     return { what: 'engine', key: 'conductor.url', ...parseBaseUrls(config['conductor.url'], '') };

@@ -7,7 +7,7 @@ import type { GatewayFile } from '../../gateway/configuration/read-gateway-confi
 import type { Gateway } from '../../gateway/configuration/validate-gateway.ts';
 import { CommandError } from '../outcome.ts';
 
-/** Returns the gateway configuration file in a directory, by the key `router.gatewayConfigFile`. */
+/** Returns the gateway configuration file that `router.gatewayConfigFile` names, resolved against `rootDir`. */
 export function gatewayFile(config: Config, rootDir: string): GatewayFile {
   return { config, rootDir, file: resolve(rootDir, config['router.gatewayConfigFile']) };
 }

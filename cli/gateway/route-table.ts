@@ -19,13 +19,13 @@ export interface RouteTableEntry {
   readonly methods?: readonly string[];
   /** Host of the endpoint; absent when it accepts any host. */
   readonly host?: string;
-  /** The steps `bearer`. A request needs what all of those require whose condition it meets. */
+  /** The `bearer` steps. A request must satisfy every step whose condition it meets. */
   readonly bearer: readonly BearerStep[];
-  /** The first of `bearer`, in the form that programs read before all of them were listed. */
+  /** The first of `bearer`, in the form that was used before all of them were listed. */
   readonly access: Access;
   /** The workflows that the route starts, one for each step: steps with a condition serve some of the requests. */
   readonly workflows: readonly RoutedWorkflow[];
-  /** The first of `workflows`, in the form that programs read before a route could have several. */
+  /** The first of `workflows`, in the form that was used before a route could have several. */
   readonly workflow?: WorkflowTarget;
   readonly responseDeadlineMs?: number;
   readonly bulkhead?: RouteBulkhead;
@@ -50,7 +50,7 @@ export interface RoutedWorkflow extends WorkflowTarget {
   readonly bulkhead: RouteBulkhead;
 }
 
-/** What a step `bearer` requires of the access token. */
+/** What a `bearer` step requires of the access token. */
 export interface BearerStep {
   /** The token needs all of these scopes. */
   readonly scopes: readonly string[];

@@ -40,7 +40,7 @@ function forceReasonsOf(change: ShownChange): string[] {
   return [...(changesRegisteredVersion(change) ? ['registered version'] : []), ...routed];
 }
 
-/** Returns kind, name and version: `workflow moviesWF v1`. */
+/** Returns the kind, name and version: `workflow moviesWF v1`. */
 export function nameOf(change: Pick<Change, 'kind' | 'name' | 'version'>): string {
   const { kind, name, version } = change;
   return printable(`${kind} ${name}${version === undefined ? '' : ` v${version}`}`);

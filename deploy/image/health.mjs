@@ -1,5 +1,5 @@
 // Requests a router's health from its operations port: `node deploy/image/health.mjs [live|ready] [http://host:port]`
-// prints the response. Exit code 0 when its status is 200.
+// prints the response. The exit code is 0 when its status is 200.
 
 const [question = 'live', base = `http://127.0.0.1:${process.env.OPS_PORT || 8081}`] = process.argv.slice(2);
 

@@ -1,6 +1,6 @@
 // Endpoints that misbehave, one per path below `…/mock/faults/`, for any method:
 //
-//   status/{n}   status n (200-999) with the body that was sent, in its content type
+//   status/{n}   status n (200-999) with the body and the content type of the request
 //   slow/{ms}    200 after this many milliseconds, unless the client has disconnected
 //   never        no response
 //   cut          headers with a content-length, half of the body, then a reset

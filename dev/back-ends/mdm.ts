@@ -9,7 +9,7 @@ import { type JsonResponse, allowOnly, respondWith, BackEndError } from './json-
 import { parseJsonRequest, readBody, requireText } from './request-body.ts';
 import type { Store } from './store.ts';
 
-/** A college that must receive a change: its own id of the person, and the new cccid. */
+/** A college that must receive a change: its own id for the person, and the new cccid. */
 export interface InterestedSystem {
   readonly misCode: string;
   readonly sisPersonId: string;

@@ -61,7 +61,7 @@ export async function startBackEnds(options: BackEndsOptions): Promise<BackEnds>
   }
 }
 
-/** The mounts are the default base URLs of `config/default.properties`. */
+/** The mounts match the default base URLs in `config/default.properties`. */
 function createApp(store: Store, { log, historyFile }: { log: Logger; historyFile?: string | undefined }): Express {
   const app = express().disable('x-powered-by').enable('case sensitive routing');
   if (historyFile !== undefined) app.use(recordHistory(historyFile));

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 
-/** Version of tables and seed; must be incremented with every change to them. */
+/** Version of the tables and the seed; must be incremented with every change to them. */
 const version = 1;
 
 const tables = `

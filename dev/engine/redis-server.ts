@@ -22,7 +22,7 @@ export interface RedisServerOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Longest start in milliseconds: the server reads its whole append-only file. */
+/** Longest start time in milliseconds: the server reads its whole append-only file. */
 const startDeadlineMs = 60_000;
 
 /** Returns the path of redis-server. @throws Error that says what to do when it is not on the PATH */
@@ -63,7 +63,7 @@ export function launchRedisServer({ command, port, stateDir, output, settings }:
 
 /**
  * Returns the arguments of redis-server: on loopback, with an append-only file that is synced every second.
- * @param settings settings of Redis by name, which extend or replace these
+ * @param settings settings of Redis by name, which extend or replace the usual ones
  */
 export function redisArguments(settings: Readonly<Record<string, string | number>>): string[] {
   const usual = { bind: '127.0.0.1', save: '', appendonly: 'yes', appendfsync: 'everysec' };

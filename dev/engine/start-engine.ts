@@ -74,7 +74,7 @@ export async function planEngine(options: EngineOptions, machine: EngineSearch =
   throw new Error(noEngineMessage(search, dockerProblem));
 }
 
-/** Finds the Java to run the engine. Without the engine's jar and without Maven to download it, no Java can. */
+/** Finds the Java to run the engine; none can run it without the engine's jar or Maven to download the jar. */
 async function findEngineJava(places: Omit<JavaSearchOptions, 'minMajor'>): Promise<JavaSearch> {
   const search = await findJava({ minMajor: engineRelease.minJava, ...places });
   const { java, searched } = search;

@@ -65,7 +65,7 @@ export function createProvider({ issuer, audience, tokenSeconds, keys, tokenStor
 }
 
 /**
- * Grants all scopes of the client when the request has no `scope`, a default that RFC 6749 section 3.3 allows, and
+ * Grants all scopes of the client when the request has no `scope` (a default that RFC 6749 section 3.3 allows), and
  * refuses unknown scopes. The library would grant no scopes by default and ignore unknown ones.
  */
 function applyScopes({ oidc }: KoaContextWithOIDC, { scopes }: DevClient): void {

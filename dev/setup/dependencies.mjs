@@ -16,8 +16,8 @@ const diskGigabytes = 0.5;
  * @param {string} root folder of package.json
  * @param {object} [options]
  * @param {boolean} [options.isProduct] whether the program runs without development packages: a production
- *   installation, without these and without the pinned Node, is then sufficient, and is not replaced while routers run
- *   from it
+ *   installation, which lacks these and the pinned Node, is then sufficient, and is not replaced while routers run from
+ *   it
  * @param {() => Promise<void>} [options.beforeInstall] called before an installation; an error prevents it
  * @throws Error with npm's output when the installation fails
  */
@@ -87,7 +87,7 @@ async function install(root) {
 
 const notInPath = 'npm is not in PATH: install Node.js with npm.';
 
-/** npm leaves out development packages with NODE_ENV=production; the next start would then install again. */
+/** With NODE_ENV=production, npm leaves out development packages; the next start would then install again. */
 const includes = ['--include=dev', '--include=optional'];
 
 /**

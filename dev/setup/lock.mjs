@@ -23,8 +23,8 @@ export async function acquireLock(path, { onWait } = {}) {
 /**
  * Acquires the lock unless a running process holds it.
  * @param {string} path the lock file; its folder must exist
- * @returns {{ release?: () => void, owner: number }} `release` when the lock was acquired; `owner` is the pid that
- * holds the lock
+ * @returns {{ release?: () => void, owner: number }} `release` when the lock was acquired; `owner` is the pid of the
+ * process that holds the lock
  */
 export function tryLock(path) {
   while (!makeLock(path)) {
@@ -65,7 +65,7 @@ function makeLock(path) {
   }
 }
 
-/** Returns the content of our lock files: `<pid> <boot id> <start time>`, or only the pid except on Linux. */
+/** Returns the content of our lock files: `<pid> <boot id> <start time>` on Linux, only the pid elsewhere. */
 function ownContent() {
   if (bootId === undefined) return String(process.pid);
   return `${process.pid} ${bootId} ${statOf(process.pid)?.startTime ?? ''}`.trim();
@@ -98,7 +98,7 @@ function readText(path) {
   }
 }
 
-/** Removes the lock of a dead owner; restores the lock when another process has acquired it in between. */
+/** Removes the lock of a dead owner; restores the lock when another process has acquired it in the meantime. */
 function takeAway(path, content) {
   const away = `${path}.${process.pid}.dead`;
   try {

@@ -21,7 +21,7 @@ export const stackPorts = [
 ].map((entry) => ({ ...entry, variable: variableOf(entry.key) }));
 
 /**
- * Returns the ports that are known without loading the configuration, which needs installed packages: those of
+ * Returns the ports that are known without loading the configuration, which needs installed packages: those set by
  * environment variables, and defaults that no property file can override.
  * @param {string} root folder of package.json
  * @param {Readonly<Record<string, string | undefined>>} env
@@ -70,7 +70,7 @@ export async function findTakenPorts(ports) {
   return lines.filter((line) => line !== undefined);
 }
 
-/** Errors that another port does not have. All others concern the address. */
+/** Errors that concern the port. All others concern the address. */
 const portErrors = ['EADDRINUSE', 'EACCES'];
 
 /** Listens on the port for a moment. Returns the code of the error, such as EADDRINUSE; undefined without one. */
@@ -82,7 +82,7 @@ function errorOf(port, host = '127.0.0.1') {
   });
 }
 
-/** Below the ranges from which Linux and macOS take the ports of outgoing connections. */
+/** Ports below the ranges from which Linux and macOS take the ports of outgoing connections. */
 const freePorts = { from: 20_000, to: 32_768 };
 const maxTries = 100;
 

@@ -11,7 +11,7 @@ const exitWithParent = fileURLToPath(new URL('./exit-with-parent.sh', import.met
  * @param {import('node:child_process').ChildProcess} child a process that has just been started
  */
 export function watchChild(child) {
-  // It could not be started.
+  // The child could not be started.
   if (child.pid === undefined) return;
   // In its own session, because signals to the process group of this process must not end the watcher.
   const watcher = spawn('/bin/sh', [exitWithParent, String(child.pid)], {

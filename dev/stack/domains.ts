@@ -21,9 +21,10 @@ export interface StackDomain {
 }
 
 /**
- * Returns the task domains of the colleges, without those for which the stack has no tasks to serve. It serves the tasks
- * that workers serve in every domain, and those of back ends that a route with `domainOf` or an event handler queues in
- * the domain. Files that are not valid are ignored here: the router and the registration report them.
+ * Returns the task domains of the colleges, except those in which the stack has no tasks to serve. It serves the task
+ * types whose workers run in every domain and, of the back ends' task types, those that a route with `domainOf` or an
+ * event handler queues in the domain. Files that are not valid are ignored here: the router and the registration report
+ * them.
  * @throws ConfigError when `workers/index.ts` of the gateway cannot be loaded
  */
 export async function stackDomains(config: Config): Promise<StackDomain[]> {

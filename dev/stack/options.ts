@@ -128,7 +128,7 @@ export async function readSettings(
     givenEngine === undefined && redisPort === undefined && origins['conductor.databaseURL'] === undefined;
   const apiUrl = [['conductor.apiURL', `${urls.router}/conductor/api`] as const].filter(isAdapted);
   if (apiUrl.length > 0) checkRouterCertificate(config, urls.router);
-  // The stack's own identity provider knows no other clients than those of development.
+  // The stack's own identity provider knows only the development clients.
   const ofStack = Object.entries(ownKeys(urls)).filter(givenIssuer === undefined ? isAdapted : isUnset);
   const filledIn = [...ofStack, ...apiUrl, ...standIns];
   const isDatabaseHidden = hasOwnDatabase && !(await isShared());

@@ -1,4 +1,4 @@
-// The restart policy of programs: exponential backoff, and a limit of crashes within a time window.
+// The restart policy of programs: exponential backoff, and a limit on crashes within a time window.
 
 /** Limits and delays of restarts. */
 export interface RestartPolicy {

@@ -71,7 +71,7 @@ function givenTokens(settings: Summarised): string[] {
   ];
 }
 
-/** Returns the command that calls the router: with TLS, curl does not know the certificate of a development machine. */
+/** Returns the command that calls the router. With TLS, it names the certificate, which curl does not know. */
 function curlOf({ urls: { router }, env }: Summarised): string {
   const file = env['NODE_EXTRA_CA_CERTS'];
   return router.startsWith('https:') && file ? `curl --cacert ${file}` : 'curl';

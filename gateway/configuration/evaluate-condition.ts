@@ -6,7 +6,7 @@ import type { PlannedRequest } from '../plugin-api/policy.ts';
 
 /**
  * Returns whether the request meets the condition; undefined when that depends on something that the planned request
- * does not say, such as a header.
+ * does not specify, such as a header.
  */
 export function evaluateCondition(
   condition: PipelineStep['condition'],
@@ -19,7 +19,7 @@ export function evaluateCondition(
 
 type Condition = NonNullable<PipelineStep['condition']>;
 
-/** Evaluates nested conditions one by one: what is known of the others may suffice. */
+/** Evaluates nested conditions one by one: those with a known result may decide the outcome. */
 function evaluate(condition: Condition, request: object): boolean | undefined {
   const { conditions = [], condition: negated } = condition as { conditions?: Condition[]; condition?: Condition };
   const all = conditions.map((each) => evaluate(each, request));
@@ -49,10 +49,10 @@ function evaluateOne(condition: Condition, request: object): boolean | undefined
   }
 }
 
-/** A property of a request that a planned request does not have. */
+/** The condition reads a property that a planned request does not have. */
 class UnknownProperty extends Error {}
 
-/** Returns a request that has only these properties. Reading any other one throws UnknownProperty. */
+/** Returns a request that has only these properties. Reading any other property throws UnknownProperty. */
 function requestOf(known: Readonly<Record<string, string>>): object {
   return new Proxy(known, {
     get(properties, name) {

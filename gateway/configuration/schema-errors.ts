@@ -13,7 +13,8 @@ export interface SchemaError {
 
 /**
  * Converts Ajv errors.
- * @param errors of Ajv with `allErrors`; the summary error of a union (`anyOf`) is dropped, those of its branches are kept
+ * @param errors from Ajv with `allErrors`; the summary error of a union (`anyOf`) is dropped, the errors of its
+ *   branches are kept
  * @param unknown noun for an unknown key in messages; default `key`
  */
 export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): SchemaError[] {

@@ -34,7 +34,7 @@ export class YamlText {
     this.value = this.syntaxErrors.length === 0 ? this.#document.toJS() : undefined;
   }
 
-  /** Returns the position of the key or list item at a path; the position of the nearest parent when it does not exist. */
+  /** Returns the position of the key or list item at a path; of the nearest existing parent when there is none. */
   locate(path: Path): Position {
     let node: unknown = this.#document.contents;
     let found = offsetOf(node) ?? 0;

@@ -28,7 +28,7 @@ export type OperationsRoutes = Record<string, (response: ServerResponse, request
 /**
  * Starts the server. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`; 421
  * (RFC 9110 section 15.5.20) for a `Host` that is not this port's, 403 for a request from another origin's page.
- * @throws Error that names `keys` when it cannot listen
+ * @throws Error that names `keys` when the server cannot listen
  */
 export async function startOperationsServer(options: {
   host: string;

@@ -52,7 +52,7 @@ export class RouterReadiness {
 
   /**
    * @param sources returns the checks of the gateway host, the shared resources and the active snapshot
-   * @param onFirstReady called once, at the first result that is ready
+   * @param onFirstReady called once, when the router is ready for the first time
    */
   constructor(sources: () => readonly ReadinessChecks[], onFirstReady: () => void) {
     this.#sources = sources;

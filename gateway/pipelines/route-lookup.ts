@@ -12,7 +12,7 @@ export interface RouteEntry<T> {
   readonly value: T;
 }
 
-/** A match of the route table. */
+/** A match in the route table. */
 export interface FoundRoute<T> {
   readonly value: T;
   /** Path parameters, decoded. */

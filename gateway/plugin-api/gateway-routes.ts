@@ -60,7 +60,7 @@ export function actionOf(steps: readonly PipelineStep[], policy: string): Pipeli
   return actionsOf(steps, policy)[0];
 }
 
-/** Returns the parameters of each step with the policy: several steps have conditions. */
+/** Returns the parameters of each step with the policy: a pipeline may have several, each with a condition. */
 export function actionsOf(steps: readonly PipelineStep[], policy: string): PipelineStep['action'][] {
   return steps.filter((step) => step.policy === policy).map(({ action }) => action);
 }

@@ -40,7 +40,7 @@ export interface SharedServices {
  * (connections, counters, held requests, metrics) belongs in {@link share}.
  */
 export interface RouterServices {
-  /** The configuration of this snapshot. It may not be active yet, or no longer be active. */
+  /** The configuration of this snapshot. It may not be active yet, or may no longer be active. */
   readonly config: Config;
   /** The workflow definitions that were read with this configuration. */
   readonly definitions: Definitions;

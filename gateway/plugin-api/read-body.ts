@@ -95,7 +95,7 @@ function collect(request: IncomingMessage, maxBytes: number, pause: Pause | unde
   if (request.destroyed) endEarly();
   request.on('data', onData);
   request.once('end', () => {
-    // Each of these refers to the body, or would create a problem after a complete body.
+    // Each of these functions refers to the body, or would create a problem after a complete body.
     request.off('data', onData).off('error', endEarly).off('close', endEarly);
     readers.set(request, ignore);
     resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 /**
  * Returns a signal that aborts when the connection closes before the response is complete; never after a complete response.
- * The signal is already aborted when the connection closed earlier, because `close` is not emitted again.
+ * The signal is already aborted if the connection closed before the call, because `close` is not emitted again.
  */
 export function signalWhenGone(response: ServerResponse): AbortSignal {
   const gone = new AbortController();

@@ -64,8 +64,8 @@ export interface HttpServer {
   /** Applies changed limits to Node's server, which keeps copies of its timeouts. */
   applyLimits(): void;
   /**
-   * Stops gracefully. Waits for the requests in flight. Requests that arrive during this wait are served (workers
-   * report results); then waits once more, for those that are still in flight. Then stops listening and destroys the
+   * Stops gracefully. Waits for the requests in flight and serves those that arrive in the meantime (workers report
+   * results); then waits once more, for those that are still in flight. Then stops listening and destroys the
    * remaining connections. A later call waits for the first one.
    * @param drainMs maximum duration of both waits together, in milliseconds
    */
@@ -146,7 +146,7 @@ function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: 
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     connectionsCheckingInterval: Math.min(2_000, Math.ceil(headersTimeoutMs / 5)),
-    // The request guard checks it, and responds with a problem document.
+    // The request guard checks Host, and responds with a problem document.
     requireHostHeader: false,
     insecureHTTPParser: false,
   };

@@ -6,8 +6,8 @@ import { Problem } from '#lib/problem/problem.ts';
 import { hasDotSegment } from '#lib/http/dot-segments.ts';
 
 /**
- * Header fields that may appear only once: several are ambiguous (RFC 9110 section 5.3). Node would keep the first of
- * some and join the others.
+ * Header fields that may appear only once: a repeated field is ambiguous (RFC 9110 section 5.3). Node would keep the
+ * first value of some of them and join the values of the others.
  */
 const singular = new Set([
   'host',

@@ -87,7 +87,7 @@ export class GatewayHost {
     return (this.#snapshot as ConfigSnapshot).definitions;
   }
 
-  /** Number of previous snapshots that are not stopped yet, because they had requests in flight. */
+  /** Number of previous snapshots that are not stopped yet. */
   get retiring(): number {
     return this.#retiring.size;
   }

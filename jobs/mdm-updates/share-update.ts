@@ -36,7 +36,7 @@ export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkf
  * flight, both routers start an execution, and the adaptor receives two requests with the same Idempotency-Key.
  * @param isRepeat the message was delivered before, or an earlier start may have arrived: its execution is looked up
  * first
- * @throws EngineError; NoExecutionIndex when it cannot be looked up, or its record cannot be written
+ * @throws EngineError; NoExecutionIndex when the execution cannot be looked up, or its record cannot be written
  */
 export async function startShare(
   share: StartWorkflowRequest,

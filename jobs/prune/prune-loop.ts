@@ -22,8 +22,8 @@ export interface PruneLoop {
 }
 
 /**
- * Longest delay of the first round and of a retry, in milliseconds. Programs that start with this one need the engine
- * first.
+ * Longest delay of the first round and of a retry, in milliseconds. Programs that start at the same time need the
+ * engine first.
  */
 const initialDelayMs = 60_000;
 

@@ -79,9 +79,8 @@ export async function prune(
 }
 
 /**
- * On an engine without an index, records which executions have ended without any router seeing it: only an execution
- * whose end is recorded can be found. Returns the error that prevented it, because other executions can be pruned
- * nevertheless.
+ * On an engine without an index, records the ends that no router has seen: only an execution whose end is recorded can
+ * be found. Returns the error that prevented this, because other executions can be pruned nevertheless.
  */
 async function recordEnds({ api, signal }: PruneOptions, pacer: Pacer): Promise<Error | undefined> {
   if (signal?.aborted === true) return undefined;

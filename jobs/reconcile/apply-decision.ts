@@ -83,7 +83,7 @@ async function terminate({ workflowId }: WholeExecution, why: Case, api: Executi
 /**
  * Makes the engine evaluate the execution again, which often suffices after a crash of the engine, and returns the
  * execution; null when the engine no longer has it. An execution whose next attempt was lost is only read: an
- * evaluation would complete it without its work.
+ * evaluation would complete it with its work undone.
  */
 async function evaluate({ workflowId }: WholeExecution, why: Case, api: ExecutionApi): Promise<WholeExecution | null> {
   if (why !== 'never_retried') await decide(workflowId, api);

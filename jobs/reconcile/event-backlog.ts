@@ -1,4 +1,4 @@
-// Distinguishes events that still wait in the engine's queue from lost ones.
+// Distinguishes lost events from those that still wait in the engine's queue.
 
 import { patchWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 

@@ -30,7 +30,7 @@ interface MdmHandler {
   readonly starts: readonly StartAction[];
 }
 
-/** The workflow version of an execution, with its ids where there is an execution. */
+/** A workflow version, with the ids of its execution if there is one. */
 export type EventOrigin = Pick<WholeExecution, 'workflowName' | 'workflowVersion'> &
   Partial<Pick<WholeExecution, 'workflowId' | 'correlationId' | 'taskToDomain'>>;
 
@@ -79,11 +79,11 @@ export class MdmDefinitions {
 
   /**
    * Returns the requests with which event handlers start `notifyWorkflow` or `shareWorkflow` after an execution. The
-   * list is empty when the workflow version produces no event, when no handler listens to the event and it waits in its
-   * queue, and when the condition of the handler is false.
+   * list is empty when the workflow version produces no event, when no handler listens to the event (which then waits in
+   * its queue), or when the condition of the handler is false.
    * @param scope values for expressions in the name and the payload of the event
-   * @param ignoresConditions true when the scope does not contain what a condition may be about: the response of the
-   *   back end
+   * @param ignoresConditions true when the scope does not contain the response from the back end, which a condition
+   *   may test
    * @throws UnknownVersion when the definitions do not contain the version
    */
   startsAfter(origin: EventOrigin, scope: Scope, { ignoresConditions = false } = {}): StartWorkflowRequest[] {

@@ -123,7 +123,7 @@ export class OpenExecutions {
     if (entry === undefined) return 0;
     if (entry.inProgress?.tasks !== tasks) {
       entry.inProgress = { tasks, since: now };
-      // A task that has begun after a long wait is looked at again as soon as one that began at once.
+      // A task that has begun after a long wait is looked at again just as soon as a task that began at once.
       if (tasks !== '') entry.pauseMs = this.#firstPauseMs;
     }
     return now - entry.inProgress.since;

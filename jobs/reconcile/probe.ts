@@ -90,9 +90,9 @@ export function decideByResponse(
 
 /**
  * Returns the time of the PATCH, not of the probe: later writes cause their own notifications. A PATCH whose worker gave
- * up may have been applied until then, after a shorter one whose value it has replaced. A write between its receipt and
- * the give-up, also one of another college, may be newer although it seems older. Without a report of the worker, the end
- * says nothing about the back end.
+ * up may have been applied at any time until then, and so may have replaced the value of a shorter PATCH. A write after
+ * the worker received the PATCH and before it gave up, even at another college, may be newer although it seems older.
+ * Without a report from the worker, the end of the task says nothing about the back end.
  */
 function answeredAt({ status = '', startTime = 0, endTime = 0 }: Partial<ExecutedTask> = {}): { answeredAt?: string } {
   const time = status.startsWith('FAILED') ? endTime : startTime;

@@ -59,7 +59,7 @@ export class RelatedExecutions {
     return colleges?.every((college) => shared.has(college)) ?? false;
   }
 
-  /** Reads the executions of mdm-shareWF of a source. */
+  /** Reads the mdm-shareWF executions that follow from a source. */
   async readShares(source: string): Promise<WholeExecution[]> {
     return this.#readWhole(this.#followersOf(source, shareWorkflow));
   }

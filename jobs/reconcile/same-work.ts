@@ -77,7 +77,7 @@ async function needOf(
   const count = others.length + (isRestart ? 1 : 0);
   const later = isRestart ? others.filter((other) => compareByStart(other, execution) > 0) : others;
   const newest = later.toSorted(compareByStart).at(-1);
-  // The newest execution is inspected itself, unless the index lacks it. It is therefore replaced here only when it has
+  // The newest execution is itself inspected, unless the index lacks it. It is therefore replaced here only when it has
   // had no task for a long time.
   if (newest !== undefined && !(isTaskless(newest) && hasElapsed(newest.startTime, waitAfter(count + 1))))
     return 'started';
@@ -97,8 +97,8 @@ function isTaskless(execution: WholeExecution): boolean {
 }
 
 /**
- * MDM is notified once of each PATCH, whatever response a probe has brought. Other work is the same when its input is
- * the same.
+ * MDM is notified of each PATCH only once, whatever response a probe received. Other work is the same when its input
+ * is the same.
  */
 function isSameWork({ input: started }: WholeExecution, { name, input }: StartWorkflowRequest): boolean {
   if (name === notifyWorkflow) return started['executionId'] === input['executionId'];

@@ -26,8 +26,8 @@ export class EndedScan {
   #readUpTo: number;
 
   /**
-   * @param options `overlapMs`: how much of its range a scan that found nothing new leaves to the next one, in
-   *   milliseconds, for rows that enter the index late
+   * @param options `overlapMs`: length of the last part of its range that a scan reads again when it found nothing new,
+   *   in milliseconds, because rows can enter the index late
    */
   constructor(api: ExecutionApi, options: { workflowType: string; from: number; lagMs: number; overlapMs: number }) {
     this.#pages = new PageReader(api);

@@ -15,7 +15,7 @@ export interface EngineErrorOptions {
   readonly isStarting?: boolean;
 }
 
-/** A call to the engine that failed. Its kind says whether the call may have had an effect. */
+/** A failed call to the engine. Its kind says whether the call may have had an effect. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   readonly kind: EngineErrorKind;
@@ -31,7 +31,7 @@ export class EngineError extends Error {
     this.isStarting = options.isStarting ?? false;
   }
 
-  /** True when the call has had no effect. After a 5xx, the engine may have stored an execution and run it later. */
+  /** True when the call had no effect. After a 5xx, the engine may have stored an execution and may run it later. */
   get hadNoEffect(): boolean {
     return this.kind === 'unreachable' || (this.kind === 'refused' && (this.status ?? 500) < 500);
   }

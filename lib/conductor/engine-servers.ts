@@ -28,14 +28,14 @@ interface Server {
 /** Interval between health checks of an excluded server, in milliseconds. */
 const probeEveryMs = 500;
 const healthTimeoutMs = 1_000;
-/** A timer can end about this much before its deadline, which is rounded to milliseconds. */
+/** A timer can fire about this much before its deadline, which is rounded to milliseconds. */
 const timerToleranceMs = 2;
 
 /**
  * Distributes calls over several servers. A server that does not respond to a call is excluded until its health check
- * succeeds, unless the call has a shorter deadline than the default one. A call that was not sent fails over to the next server. A call that may have arrived is never sent again,
- * because its outcome is unknown. Excluded servers are tried only when no other server is reachable. A single server is
- * never excluded.
+ * succeeds, unless the call has a shorter deadline than the default one. A call that was not sent fails over to the
+ * next server. A call that may have arrived is never sent again, because its outcome is unknown. Excluded servers are
+ * tried only when no other server is reachable. A single server is never excluded.
  */
 export class EngineServers {
   readonly #servers: readonly Server[];
@@ -46,7 +46,7 @@ export class EngineServers {
 
   constructor({ urls, timeoutMs, connections, onChange }: EngineServersOptions) {
     if (urls.length === 0) throw new Error('the engine needs at least one URL');
-    // With several servers, enough of a call's time must be left for the next one.
+    // With several servers, enough of a call's time must be left for the next server.
     const connect = { timeout: urls.length === 1 ? 2_000 : 1_000, lookup };
     const options = { ...oneCallPerConnection, connections, keepAliveTimeout: 20_000, connect };
     this.#servers = urls.map((url) => ({
@@ -66,8 +66,8 @@ export class EngineServers {
 
   /**
    * Sends a call to one of the servers and returns the response, whatever its status.
-   * @throws EngineError `unreachable` when no server was reachable or no time was left, `interrupted` when one may have
-   *   received the call
+   * @throws EngineError `unreachable` when no server was reachable or no time was left, `interrupted` when a server may
+   *   have received the call
    */
   async send(request: EngineRequest): Promise<EngineResponse> {
     const call = { timeoutMs: this.#timeoutMs, ...request };

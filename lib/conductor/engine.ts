@@ -78,7 +78,7 @@ export class Engine {
     return startedId(await this.#expect({ ...startRequest(request), timeoutMs }));
   }
 
-  /** Returns status and output, without the reason of a failure: see {@link getExecution}. */
+  /** Returns status and output, without the reason for a failure: see {@link getExecution}. */
   async getStatus(executionId: string): Promise<ExecutionStatus> {
     return parseResponse(await this.#expect(statusRequest(executionId, { includeOutput: true })));
   }

@@ -1,4 +1,4 @@
-// The two folders of a program: that of the product's code, and that of the gateway whose files it reads.
+// The two folders of a program: the product's code, and the gateway whose files the program reads.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';

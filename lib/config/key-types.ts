@@ -11,7 +11,7 @@ export const optionalPort = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` });
 /** A TCP port; 0 lets the operating system choose a free one. */
 export const port = (description: string, value: number) => withDefault(optionalPort(description), value);
-/** Longest duration in milliseconds. Node's timers fire at once beyond 2^31 - 1 ms, and some wait for two durations. */
+/** Longest duration in milliseconds. Node's timers fire at once beyond 2^31 - 1 ms, and some wait for a sum of two. */
 export const longestMs = 1_000_000_000;
 /** A duration in milliseconds, at least 1. */
 export const milliseconds = (description: string, value: number) =>

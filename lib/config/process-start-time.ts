@@ -1,4 +1,4 @@
-// The start time of a process, which tells it from a later process with the same pid.
+// The start time of a process, which distinguishes the process from a later one with the same pid.
 
 import { readFileSync } from 'node:fs';
 

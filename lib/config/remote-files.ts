@@ -1,4 +1,4 @@
-// Fetches remote property files, with last known good copies for starts while their server is unavailable.
+// Fetches remote property files, with last known good copies for startup while their server is unavailable.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';

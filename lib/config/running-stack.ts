@@ -31,7 +31,7 @@ export interface RunningStack {
 
 /** The content of the file. */
 interface StackFile extends RunningStack {
-  /** Boot of the machine that the stack was started in; absent except on Linux. */
+  /** Id of the boot during which the stack was started; absent except on Linux. */
   readonly bootId?: string | undefined;
   /** Start time of the process in clock ticks since the boot; absent except on Linux. */
   readonly processStartTime?: string | undefined;
@@ -75,7 +75,7 @@ function isOfThisBoot({ startedAt }: RunningStack, bootId: string | undefined): 
 
 /**
  * Returns whether the process has this start time; true when either is unknown. After the restart of a container, which
- * does not change the id of the boot, its pid may belong to another process.
+ * does not change the id of the boot, the pid may belong to another process.
  */
 function hasStartedAt({ pid }: RunningStack, startTime: string | undefined): boolean {
   const current = readStartTime(pid);

@@ -2,7 +2,7 @@
 
 /**
  * The task domain of directly dispatched reads of the default pool. For any other pool, the corresponding domain begins
- * with it and a dot.
+ * with this name and a dot.
  */
 export const directDispatchDomain = 'direct-dispatch';
 

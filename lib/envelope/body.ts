@@ -41,8 +41,8 @@ export function encodeBody(bytes: Uint8Array): EncodedBody {
 /**
  * Returns the bytes of an encoded body; empty when there is no body.
  * @param maxBytes limit of the decoded size; default: none
- * @throws RangeError when the body is larger, TypeError when it is not a string, its encoding is unknown or the text is not base64, Error
- *   when the compressed bytes are damaged
+ * @throws RangeError when the body is larger, TypeError when it is not a string, its encoding is unknown or the text is
+ *   not base64, Error when the compressed bytes are damaged
  */
 export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);

@@ -1,4 +1,4 @@
-// Formats the reason of a failure without personal data.
+// Formats the reason for a failure without personal data.
 
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
 import { parseFailure } from './failure.ts';

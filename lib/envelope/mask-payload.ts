@@ -8,8 +8,8 @@ const id = /^[\w-]{1,64}$/;
 const college = new RegExp(`^${misCodePattern}$`);
 
 /**
- * The fields whose values are shown, with their form. They are those that the encryption of payloads leaves unencrypted
- * (docs/explanation/security-model.md) and values that the engine itself adds.
+ * The fields whose values are shown, with their form: those that the encryption of payloads leaves unencrypted
+ * (docs/explanation/security-model.md) and those that the engine itself adds.
  */
 const clearFields: Readonly<Record<string, RegExp>> = {
   httpMethod: /^[A-Z]{1,16}$/,

@@ -23,7 +23,7 @@ export class KeyedCounter {
     this.#total += change;
   }
 
-  /** Iterates over the keys whose count is not 0, in insertion order. */
+  /** Iterates over the keys whose count is not 0, with their counts, in insertion order. */
   [Symbol.iterator](): IterableIterator<[string, number]> {
     return this.#sums[Symbol.iterator]();
   }

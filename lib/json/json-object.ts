@@ -9,7 +9,8 @@ type ParseWithSource = (
 /**
  * Returns the members of a JSON object; null when `json` is anything else. Numbers are replaced at every depth.
  * @param json bytes in UTF-8, or text
- * @param toValue value for a number with these digits. Default: the digits as text, because a long number, such as a person's key, would be rounded
+ * @param toValue value for a number with these digits. Default: the digits as text, because a long number, such as a
+ *   person's key, would be rounded
  */
 export function parseJsonObject(
   json: Buffer | string,

@@ -69,7 +69,7 @@ export function operationsBelow({ paths }: BackEndDescription, prefix: string): 
   );
 }
 
-/** Adds the parameters of the path item. One of the operation with the same name and location overrides them. */
+/** Adds the path item's parameters, except those that the operation overrides (same name and location). */
 function addParameters(shared: readonly Parameter[], operation: Operation): Operation {
   const own = operation.parameters ?? [];
   const inherited = shared.filter((each) => !own.some((other) => other.name === each.name && other.in === each.in));

@@ -3,8 +3,8 @@
 /** Options of {@link startIntervalLoop}. */
 export interface IntervalLoopOptions {
   /**
-   * Runs once. Returns the delay of the next run in milliseconds; undefined: `intervalMs` after the start of this one, or
-   * at once when this one took longer. Must not reject.
+   * Performs one run. Returns the delay of the next run in milliseconds; undefined: `intervalMs` after the start of
+   * this one, or at once when this one took longer. Must not reject.
    */
   readonly run: (signal: AbortSignal) => Promise<number | undefined | void>;
   /** Time between the starts of two runs, in milliseconds. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 
-/** Digests of the contents of files, by path; for an unreadable file its error code. */
+/** Digests of the contents of files, by path; for an unreadable file, the error code. */
 export type FileDigests = ReadonlyMap<string, string>;
 
 /** Options of {@link watchFiles}. */
@@ -13,11 +13,11 @@ export interface WatchOptions {
   readonly intervalMs: number;
   /** Returns the files to watch; called before each poll. Files may be missing: their creation counts as a change. */
   readonly files: () => readonly string[];
-  /** Contents that need no report; default: the contents at the call. */
+  /** Contents that need no report; default: the contents at the start. */
   readonly known?: FileDigests;
   /** Called after each change. */
   readonly onChange: () => void;
-  /** Called after each poll that finds the reported contents, so that none of the files is partly written. */
+  /** Called after each poll that finds the reported contents, so none of the files is partly written. */
   readonly onNoChange?: () => void;
 }
 

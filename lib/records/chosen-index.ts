@@ -12,7 +12,7 @@ import { RecordedIndex } from './recorded-index.ts';
 import { createDropReport, type DropReportOptions } from './report-dropped.ts';
 
 const dayMs = 86_400_000;
-/** Pause between reads of `prune.…` (milliseconds): a reload changes them, and listing all keys takes 0.05 ms. */
+/** Pause between reads of `prune.…` (milliseconds): a reload changes these keys, and listing all takes 0.05 ms. */
 const readRulesMs = 1_000;
 
 /** Dependencies of {@link createExecutionApi}. */
@@ -27,7 +27,7 @@ export interface IndexSources {
   readonly whenReady?: () => Promise<void>;
 }
 
-/** Returns an execution API that searches the engine's index, else the records. The engine is asked at the first use. */
+/** Returns an execution API that searches the engine's index, else the records. The choice is made at the first use. */
 export function createExecutionApi(sources: IndexSources): ExecutionApi {
   const { call, presence = new IndexPresence(call), records, whenReady } = sources;
   const engineIndex = new EngineIndex(call);
@@ -46,7 +46,7 @@ export interface RecordSources extends DropReportOptions {
   readonly config: Config;
 }
 
-/** Returns the records of a router for {@link createExecutionApi}; none without Redis. Dropped ones are reported. */
+/** Returns the records of a router for {@link createExecutionApi}; none without Redis. Dropped records are reported. */
 export function recordsOf({ redis, config, ...report }: RecordSources): Pick<IndexSources, 'records' | 'whenReady'> {
   if (redis === undefined) return { records: undefined };
   return { records: createRecords(redis, config, createDropReport(report)), whenReady: () => redis.firstAttempt };

@@ -76,8 +76,8 @@ export interface RecordChunk {
 export interface RecordOptions {
   readonly keyPrefix: string;
   /**
-   * Limit of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped, or, if
-   * none has ended, of the one that started first.
+   * Limit of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped or, if
+   * none has ended, the record of the one that started first.
    */
   readonly maxRecords?: number | undefined;
   /** Called for each record that is dropped. */

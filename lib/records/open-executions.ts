@@ -1,4 +1,4 @@
-// Opens the execution API for a program that has no Redis connection of its own: the CLI and the prune job.
+// Opens the execution API for programs that have no Redis connection of their own: the CLI and the prune job.
 
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
@@ -14,7 +14,7 @@ export interface OpenExecutions {
   close(): Promise<void>;
 }
 
-/** Opens the execution API. Redis is connected at the first search of an engine without an index. */
+/** Opens the execution API. Connects to Redis at the first search if the engine has no index. */
 export async function openExecutions(call: SendRequest, config: Config, log: Logger): Promise<OpenExecutions> {
   const url = config['redis.url'];
   if (url === undefined) {

@@ -16,7 +16,7 @@ export function recordOfStart(executionId: string, request: StartWorkflowRequest
   return recordFrom(names, input, false);
 }
 
-/** Returns the record of a task's execution. A task does not have the version. */
+/** Returns the record of a task's execution. A task does not contain the workflow version. */
 export function recordOfTask(task: Task): NewRecord {
   const { workflowInstanceId: executionId, workflowType, correlationId, scheduledTime, inputData = {} } = task;
   const names = { executionId, workflow: String(workflowType), correlationId: textOf(correlationId) };

@@ -80,7 +80,7 @@ export class RecordedIndex implements ExecutionIndex {
   ): Promise<WholeExecution[]> {
     const call = limitCalls(this.#call, limits);
     return this.#withRecords(async () => {
-      // A start whose response was lost: until a worker polls its task, only the engine knows its execution.
+      // After a start whose response was lost, only the engine knows the execution until a worker polls its task.
       let found = await this.#records.correlated([correlationId], startedAfter);
       if (found.hasStart) {
         await new RunningExecutions(new ExecutionApi(call), new MetadataApi(call), this.#records).record([name]);

@@ -18,8 +18,8 @@ const help =
 const warnEveryMs = 3_600_000;
 
 /**
- * Registers the metric, which all reports of a program share. Call it once, with the registry of the program: metrics in
- * that of a plugin are removed with the plugin.
+ * Registers the metric, which all reports of a program share. Call it once, with the registry of the program: metrics
+ * in a plugin's registry are removed with the plugin.
  */
 export function registerDropMetric(metrics: Registry): void {
   metrics.registerMetric(new Counter({ name, help, registers: [] }));

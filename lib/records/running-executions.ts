@@ -39,8 +39,8 @@ export class RunningExecutions {
   }
 
   /**
-   * Removes starts older than `lostStartMs`. If one had an effect, its execution is recorded by now: a running one by the
-   * caller, and one that has ended by the router that gave its task to a worker.
+   * Removes starts older than `lostStartMs`. If one had an effect, its execution has been recorded: the caller records
+   * running executions, and the router that gave the task to a worker has recorded those that have ended.
    */
   async #removeLostStarts(): Promise<void> {
     const now = Date.now();

@@ -216,7 +216,7 @@ export class Redis {
     if (!this.#refusals.has(cause.message))
       this.#log.warn(errorFields(cause), 'Redis refuses a command; its connection stays in use');
     this.#refusals.add(cause.message);
-    // A script may have executed other commands before.
+    // A script may have executed other commands before the refused one.
     return new RedisUnavailable('Redis has refused the command', { mayHaveRun: true, cause });
   }
 

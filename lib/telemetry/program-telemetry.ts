@@ -1,4 +1,4 @@
-// Telemetry of a program that outlives its configurations: error tracker and tracer.
+// Telemetry of a program, kept across reloads of its configuration: error tracker and tracer.
 
 import type { Config } from '../config/schema.ts';
 import { createErrorTracker } from './error-tracking/error-tracker.ts';

@@ -28,7 +28,7 @@ const parameters = Type.Object(
   },
 );
 
-/** Allows only files of this router, no inline script or style, no eval, and requests to this router only. */
+/** Allows only files of this router and requests to it; no inline script or style, and no eval. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -101,7 +101,8 @@ interface NamedColleges {
 }
 
 /**
- * Checks that a client may name every college of a path and, with `adaptors`, that the college has an adaptor.
+ * Checks that a client may name every college of a path and, with `adaptors`, that the college of the path parameter
+ * has an adaptor.
  * @throws Problem `forbidden`, `unknown-college`
  */
 function checkMisCodes(config: Config, clientId: string, { code, target, after, adaptors }: NamedColleges): void {
@@ -148,7 +149,7 @@ function judge(
 /** Segments that follow a segment `name` (case-insensitive); an empty string where the path ends. */
 function codesAfter(target: string, name: string | undefined): string[] {
   const path = target.split('?', 1)[0] as string;
-  // The request guard has checked that all of them are UTF-8.
+  // The request guard has checked that all segments are UTF-8.
   const segments = path.split('/').map((segment) => decodeURIComponent(segment));
   if (segments.some((segment) => ambiguous.test(segment))) {
     throw new Problem('forbidden', { detail: 'For this client, a path segment must not contain /, \\, ; or %.' });

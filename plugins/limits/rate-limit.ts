@@ -1,5 +1,5 @@
-// The rate-limit policy: limits requests in a time window, of a client or of a route, before anything is started for
-// them.
+// The rate-limit policy: limits how many requests a client or a route may have in a time window, before anything is
+// started for them.
 
 import { type Static, Type } from '#lib/json/json-schema.ts';
 import type { Config } from '#lib/config/schema.ts';

@@ -21,7 +21,7 @@ describe('the options of npm run bench', () => {
     expect(name).toBe('postgresql');
   });
 
-  it('accept the production set, on PostgreSQL', () => {
+  it('include --production, which selects PostgreSQL', () => {
     expect(parseOptions(['--production'])).toMatchObject({
       ...{ production: true, name: 'production', engine: { store: 'postgresql' } },
     });

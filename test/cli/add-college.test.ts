@@ -21,7 +21,7 @@ const properties = () => readFileSync(join(copy.dir, 'config/default.properties'
 const add = (mis: string, ...options: string[]) => runCli(['add-college', mis, ...options, '--dir', copy.dir]);
 
 describe('add-college', () => {
-  it('writes address and task domain beside those of other colleges, and check passes', async () => {
+  it('writes the address and task domain beside those of other colleges, and check passes', async () => {
     const before = properties();
     const { exitCode, stdout } = await add('003', '--url', url);
     expect({ exitCode, stdout }).toMatchObject({
@@ -60,7 +60,7 @@ describe('add-college', () => {
     expect(stdout).toContain('run workers beside the back end\n');
   });
 
-  it('prints a command of git that undoes the change only when it undoes nothing else', requires('git'), async () => {
+  it('prints a git command that undoes the change only when it undoes nothing else', requires('git'), async () => {
     const byHand = 'Undo: remove what was added to config/default.properties';
     expect((await add('003', '--url', url)).stdout).toContain(byHand);
     execFileSync('git', ['-C', copy.dir, 'init'], { stdio: 'pipe' });
@@ -86,10 +86,10 @@ describe('add-college', () => {
       ['002', '--url', url],
       /^the college 002 already exists with other values; change or remove these/,
     ],
-    ['no MIS code', ['0/3', '--url', url], /^"0\/3" is not an MIS code: 1 to 8 letters and digits/],
-    ['no web address', ['003', '--url', 'adaptor:80'], /^--url must be a URL with http or https/],
+    ['an invalid MIS code', ['0/3', '--url', url], /^"0\/3" is not an MIS code: 1 to 8 letters and digits/],
+    ['an address without http', ['003', '--url', 'adaptor:80'], /^--url must be a URL with http or https/],
     ['an address with a password', ['003', '--url', 'http://a:hidden@b'], /^--url contains credentials/],
-    ['no domain', ['003', '--url', url, '--domain', 'a b'], /^--domain must be 1 to 64 characters: letters/],
+    ['an invalid domain', ['003', '--url', url, '--domain', 'a b'], /^--domain must be 1 to 64 characters: letters/],
     ['the default pool', ['003', '--url', url, '--domain', 'NO_DOMAIN'], /^--domain must not be NO_DOMAIN/],
     [
       'a queue that no worker polls',

@@ -95,7 +95,7 @@ describe('add-route', () => {
     expect(Object.keys(await openApiPaths())).toContain('/true/{id}');
   });
 
-  it('a second route after the first', async () => {
+  it('adds a second route after the first', async () => {
     expect((await addRoute()).exitCode).toBe(0);
     expect((await addRoute('example-units', { path: '/example-units/*' })).exitCode).toBe(0);
     expect(Object.keys(await openApiPaths())).toEqual(
@@ -103,7 +103,7 @@ describe('add-route', () => {
     );
   });
 
-  it('--strip and --mis-codes', async () => {
+  it('writes --strip and --mis-codes to the route', async () => {
     await addRoute('example', { path: '/v1/example/:mis/*', strip: '/v1/example', 'mis-codes': 'mis' });
     expect(textOf('gateway.config.yml')).toMatch(/parameter: mis \} # .*\n.*- workflow:\n.*strip: \/v1\/example \}/);
   });
@@ -115,7 +115,7 @@ describe('add-route', () => {
     ['a path that another route serves', 'example', { path: '/movies/:id' }, /--path: \/movies\/:id overlaps \/movies/],
     ['a path within another route', 'example', { path: '/adaptor/001/x' }, /overlaps \/adaptor\/:mis\/\* of the route/],
     ['a path without its slash', 'example', { path: 'example' }, /--path: example is not a path/],
-    ['a path of parameters', 'example', { path: '/:any' }, /its first segment must be plain/],
+    ['a path that begins with a parameter', 'example', { path: '/:any' }, /its first segment must be plain/],
     ['a path that OpenAPI cannot express', 'example', { path: '/a/(.*)' }, /cannot be described/],
     ['a path with other methods', 'example', { path: '/movies/:id', methods: 'PUT' }, /overlaps \/movies\/:title of/],
     ['one parameter twice', 'example', { path: '/a/:x/:x' }, /two parameters with the same name/],

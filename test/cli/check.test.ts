@@ -112,7 +112,7 @@ describe('router check', () => {
     expect(stderr).toMatch(/^gateway\.config\.yml:\d+:\d+: policies\[1\]: no plugin provides "bearer"$/m);
   });
 
-  it('a configuration with policies that became parameters: each place says what to write instead', async () => {
+  it('a configuration with policies that became parameters: each problem says what to write instead', async () => {
     copy.replace('gateway.config.yml', 'mis-codes, workflow', 'mis-codes, admission, compress, workflow');
     copy.replace(
       'gateway.config.yml',
@@ -243,7 +243,7 @@ describe('router check, OpenAPI descriptions of back ends', () => {
   });
 });
 
-/** Returns line and column of a text in a file of the copy, as messages show them. */
+/** Returns the file, line and column of a text in the copy, as messages show them. */
 function placeOf(file: string, text: string): string {
   const before = readFileSync(join(copy.dir, file), 'utf8').split(text, 1)[0] as string;
   return `${file}:${before.split('\n').length}:${before.length - before.lastIndexOf('\n')}`;
@@ -287,7 +287,7 @@ describe('check, the parameters of policies', () => {
   });
 
   it.each(['', 'host: a.example.org\n    '])(
-    'reports two endpoints of the same path and method, which the OpenAPI document cannot hold: %j',
+    'reports two endpoints with the same path and method, which the OpenAPI document cannot hold: %j',
     async (host) => {
       copy.replace(
         'gateway.config.yml',
@@ -356,14 +356,14 @@ describe('check --dir', () => {
     expect(stderr).toContain('config/trial.properties: router.prot is not a known key');
   });
 
-  it('reads the gateway configuration that its configuration names', async () => {
+  it('reads the gateway configuration that router.gatewayConfigFile names', async () => {
     copy.rename('gateway.config.yml', 'other.yml');
     copy.replace('other.yml', 'strip: /movies', 'stripp: /movies');
     const { stderr } = await runCli(['check', '--dir', copy.dir], { ROUTER_GATEWAYCONFIGFILE: 'other.yml' });
     expect(stderr).toMatch(/^other\.yml:\d+:\d+: .*unknown parameter "stripp"$/m);
   });
 
-  it('reads the descriptions of back ends of the directory', async () => {
+  it('reads the directory’s descriptions of back ends', async () => {
     copy.replace('config/openapi/movies.yml', 'paths:', 'path:');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);

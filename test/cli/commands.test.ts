@@ -135,7 +135,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:2 does not respond/);
   });
 
-  it('several addresses, no engine at any: one line that names them, exit 1', async () => {
+  it('several addresses without an engine: one line that names them, exit 1', async () => {
     const engines = 'http://127.0.0.1:1,http://127.0.0.1:2';
     const { exitCode, stderr } = await runCli([command, '--engine', engines]);
     expect(exitCode).toBe(1);
@@ -145,7 +145,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
   it.each([
     ['addresses below different paths', ['--engine', 'http://a/x,http://b'], 'must have the same path'],
     ['an address that is not a URL', ['--engine', 'localhost:8080'], 'localhost:8080 is not an http or https URL'],
-    ['both ways at once', ['--engine', 'http://a', '--router', 'http://b'], 'use --engine or --router, not both'],
+    ['--engine with --router', ['--engine', 'http://a', '--router', 'http://b'], 'use --engine or --router, not both'],
     ['a router without a client', ['--router', 'http://127.0.0.1:1'], '--router needs a client'],
   ])('%s: one line, exit 1', async (_what, args, reason) => {
     const { exitCode, stderr } = await runCli([command, ...args]);

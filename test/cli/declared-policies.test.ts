@@ -90,7 +90,7 @@ it('a step with a condition on method or path counts only for requests that meet
 it.each([
   ['allOf', false, 'passes'],
   ['oneOf', true, 'refused'],
-])('in %s, a known condition decides in any order beside an unknown one', (name, isGet, outcome) => {
+])('in %s, a known condition decides, before or after an unknown one', (name, isGet, outcome) => {
   const known = { name: 'method', methods: isGet ? ['GET'] : ['POST'] };
   const onHost = { name: 'hostMatch', pattern: 'films.example.org' };
   for (const conditions of [

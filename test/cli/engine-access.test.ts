@@ -1,4 +1,4 @@
-// Tests of the access to an engine: Redis and database of the configuration serve only the configured engine.
+// Tests of the access to an engine: the configured Redis and database serve only the configured engine.
 
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ async function open(options: EngineAccessOptions, env: Record<string, string> = 
   return { stderr, stores: keys.filter((key) => access.config[key] !== undefined) };
 }
 
-describe('Redis and database of the configuration', () => {
+describe('the configured Redis and database', () => {
   it.each<[string, EngineAccessOptions]>([
     ['without an option', {}],
     ['the same servers', { engine: 'http://engine-2:8080/, http://engine-1:8080' }],
@@ -51,7 +51,7 @@ describe('Redis and database of the configuration', () => {
     expect((await open({ engine: 'http://other:8080' }, env)).stores).toEqual([]);
   });
 
-  it('without any: another engine needs no line', async () => {
+  it('when neither is set: no line on stderr for another engine', async () => {
     expect(await open({ engine: 'http://other:8080' }, {})).toEqual({ stderr: '', stores: [] });
   });
 });
@@ -59,7 +59,7 @@ describe('Redis and database of the configuration', () => {
 describe('commands for another engine', () => {
   let server: LoopbackServer;
   beforeEach(async () => {
-    // Has an index, and no execution in it.
+    // An engine with an empty index.
     const engine = createServer((request, response) => {
       const { searchParams } = new URL(request.url ?? '', 'http://engine');
       const isMalformed = searchParams.get('query') === 'indexed';
@@ -90,7 +90,7 @@ describe('commands for another engine', () => {
   it.each([
     ['another router', 'http://127.0.0.1:9/conductor/api', false],
     ['the router of conductor.apiURL', undefined, true],
-  ])('--router with %s: uses redis.url only for its own router', async (_name, apiUrl, isUsed) => {
+  ])('--router with %s: uses redis.url only for the configured router', async (_name, apiUrl, isUsed) => {
     const { stderr, stores } = await open(
       { router: `${server.url}/`, clientId: 'ops', clientSecret: 'x' },
       { REDIS_URL: 'redis://127.0.0.1:1', CONDUCTOR_APIURL: apiUrl ?? `${server.url}/conductor/api` },

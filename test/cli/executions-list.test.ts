@@ -61,7 +61,7 @@ async function list(...options: string[]): Promise<string[]> {
   return json<{ executions: ListedExecution[] }>().executions.map(({ executionId }) => executionId);
 }
 
-it('a route with two workflows: lists the executions of both that the route started, the newest first', async () => {
+it('a route with two workflows: lists its executions of both, newest first', async () => {
   expect(await list()).toEqual(['fourth', 'first']);
   copy.replace('gateway.config.yml', twoWorkflows.from, twoWorkflows.to);
   expect(await list()).toEqual(['fourth', 'second', 'first']);

@@ -67,7 +67,7 @@ describe('init', () => {
     expect(json()).toMatchObject({ name: 'our-gateway', dependency: 'file:../service-router.tgz' });
   });
 
-  it('quotes the path in the command to go there', async () => {
+  it('quotes the path in the printed cd command', async () => {
     const { stdout } = await init('my dir/our-gateway');
     expect(stdout).toContain(`\n  cd '${join(dir, 'my dir/our-gateway')}'\n`);
   });

@@ -62,7 +62,7 @@ describe('spans and moments', () => {
 });
 
 describe('states and names', () => {
-  it('states: either spelling, several, and only those that are allowed', () => {
+  it('states: several, in any spelling, and only those that are allowed', () => {
     expect(parseStates('failed, timed-out,TIMED_OUT')).toEqual(['FAILED', 'TIMED_OUT']);
     expect(parseStates('Timed Out,CANCELLED,paused')).toEqual(['TIMED_OUT', 'TERMINATED', 'PAUSED']);
     expect(parseWords('In-Progress', ['IN_PROGRESS'])).toEqual(['IN_PROGRESS']);

@@ -14,7 +14,7 @@ let engine: LoopbackServer;
 let changes: string[];
 /** Status of every execution. */
 let status: string;
-/** Request that the engine does not respond to; it closes the connection. */
+/** Request on which the engine closes the connection without a response. */
 let breaksAt: string;
 
 beforeEach(async () => {

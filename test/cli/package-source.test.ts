@@ -36,7 +36,7 @@ describe('in an installation', () => {
 
   it.each([
     ['a URL', 'https://files.example/service-router-1.2.3.tgz'],
-    // As a version, it could be fetched from another registry: the gateway has no .npmrc of the installation.
+    // A version could be fetched from another registry: the gateway does not have the installation's .npmrc.
     ['a registry', 'https://registry.example/service-router/-/service-router-1.2.3.tgz'],
   ])('from %s: the URL', (_what, resolved) => {
     install(resolved);
@@ -61,7 +61,7 @@ describe('in an installation', () => {
 });
 
 describe('in a clone', () => {
-  /** Puts a fake npm into the PATH that writes a tarball; `compiles` is a shell condition: whether the package has dist/. */
+  /** Puts a fake npm into the PATH; the tarball that it writes has dist/ if the shell condition `compiles` is true. */
   function fakeNpm(compiles: string): void {
     const npm = join(dir, 'npm');
     writeFileSync(

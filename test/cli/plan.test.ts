@@ -36,7 +36,7 @@ it('plan --json: changes are not problems, exit 2', async () => {
   expect(json()).toMatchObject({ ok: false, problems: [] });
 });
 
-it('the second workflow of a route: a missing version is a problem, and its removal needs --force', async () => {
+it('the second workflow of a route: a missing version is a problem, and removing a version needs --force', async () => {
   copy.replace('gateway.config.yml', twoWorkflows.from, twoWorkflows.to);
   copy.replace(
     'gateway.config.yml',

@@ -11,7 +11,7 @@ it.each([
   ['completedDays', '7d', { PRUNE_COMPLETEDDAYS: '3' }],
   ['failedDays', '3d', { PRUNE_FAILEDDAYS: '3' }],
   [
-    'completedDays, while a route keeps its own for longer',
+    'completedDays, even if a route keeps its executions for longer',
     '7d',
     { PRUNE_COMPLETEDDAYS: '3', 'prune.adaptor.days': '30' },
   ],

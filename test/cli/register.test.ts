@@ -82,7 +82,7 @@ describe('service-router register', () => {
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('database is locked') });
   });
 
-  it('names the reasons of a validation error, exit 1', async () => {
+  it('names the reasons for a validation error, exit 1', async () => {
     const error = '{"message":"Validation failed","validationErrors":[{"path":"a.b","message":"is required"}]}';
     const strict = createServer((request, response) => {
       request.resume();

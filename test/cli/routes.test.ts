@@ -138,7 +138,7 @@ describe('router routes', () => {
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('versions is empty')]);
   });
 
-  it('a pipeline with its own budget, window, scopes, host and a condition: shown as it is', async () => {
+  it('a pipeline with its own response deadline, window, scopes, host and a condition: shown as it is', async () => {
     copy.replace('gateway.config.yml', 'paths: /movies/:title', 'paths: /movies/:title\n    host: films.example.org');
     copy.replace(
       'gateway.config.yml',

@@ -1,4 +1,4 @@
-// A change to gateway.config.yml that gives the route `movies` a second workflow, for requests that accept XML.
+// A change to gateway.config.yml that gives the route `movies` a second workflow, for requests to xml.example.org.
 
 const action = '{ openapi: config/openapi/movies.yml, name: moviesWF, version: 1, strip: /movies }';
 

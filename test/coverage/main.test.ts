@@ -1,4 +1,4 @@
-// Tests of `npm run coverage` with `--least`, without a test: it fails whenever a file is not covered or it cannot check.
+// Tests of `npm run coverage` with `--least` and no tests: it fails when files are uncovered or a folder has no files.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

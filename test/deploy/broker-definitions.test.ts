@@ -10,7 +10,7 @@ interface BrokerDefinitions {
 
 const { queues, policies } = JSON.parse(textOf('deploy/rabbitmq/definitions.json')) as BrokerDefinitions;
 
-it('one policy applies to each queue, with a delivery limit: RabbitMQ 4 drops or moves a message after 20 otherwise', () => {
+it('each queue has one policy with a delivery limit: RabbitMQ 4 drops or moves a message after 20 by default', () => {
   const limits = queues.map(({ name }) => [
     name,
     policies

@@ -222,7 +222,7 @@ describe('health checks', () => {
 });
 
 describe('Grafana', () => {
-  it('has the dashboard where its provisioning looks, and a source that the dashboard can choose', () => {
+  it('has the dashboard where its provisioning looks, and a data source that the dashboard can choose', () => {
     const targets = compose.services['grafana']?.configs?.map(({ target }) => target) ?? [];
     const [, path] = /path: (.+)/.exec(textOf('deploy/grafana/provisioning/dashboards/service-router.yml')) ?? [];
     expect(targets).toContain(`${path}/service-router.json`);

@@ -18,7 +18,7 @@ const file = textOf('deploy/load-balancer/haproxy.cfg');
 const setting = (name: string) => new RegExp(`^ *${name} +(.+)$`, 'm').exec(file)?.[1];
 const { config } = await loadConfig({ env: {} });
 
-/** Returns a time such as `75s` in milliseconds. */
+/** Returns a setting such as `75s` in milliseconds. */
 function millisecondsOf(name: string): number {
   const [, number, unit] = /^(\d+)(ms|s)$/.exec(setting(name) ?? '') ?? [];
   return Number(number) * (unit === 's' ? 1_000 : 1);

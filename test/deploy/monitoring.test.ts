@@ -65,7 +65,7 @@ function seriesOf(metrics: readonly RouterMetric[]): Map<string, ReadonlySet<str
   );
 }
 
-/** Returns the metrics and labels in an expression that no program exports. */
+/** Returns those metrics and labels in an expression that no program exports. */
 function unknownIn(expression: string): string[] {
   const { series, grouping } = namedIn(expression);
   const all = new Set(scrapeLabels);
@@ -169,7 +169,7 @@ describe('the dashboard', () => {
     );
     const own = metrics.filter(({ name }) => name.startsWith('router_'));
     const hidden = own.filter(({ name, type }) => !shown.has(type === 'histogram' ? `${name}_bucket` : name));
-    // Both are covered otherwise: calls by a histogram, breaker states by a gauge.
+    // Both are covered by other metrics: calls by a histogram, breaker states by a gauge.
     expect(hidden.map(({ name }) => name).toSorted()).toEqual([
       'router_breaker_transitions_total',
       'router_engine_calls_total',

@@ -10,7 +10,7 @@ import { textOf } from './deployment-files.ts';
 
 /**
  * Starts Prometheus and waits until it is ready.
- * @param targets by target of the file, such as `router-a:8081`: the `host:port` that replaces it
+ * @param targets the `host:port` that replaces each target of the file, such as `router-a:8081`
  */
 export async function startPrometheus(targets: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-prometheus-'));

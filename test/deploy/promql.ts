@@ -1,4 +1,4 @@
-// Finds the metrics and labels that a PromQL expression names, by Prometheus' own grammar.
+// Finds the metrics and labels that a PromQL expression names, with Prometheus' own grammar.
 
 import { parser } from '@prometheus-io/lezer-promql';
 

@@ -36,7 +36,7 @@ function launch(env: NodeJS.ProcessEnv) {
   const output = { printed: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.printed += chunk));
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
-  // Before the state directory is removed.
+  // Even when the test fails before it stops the process.
   onTestFinished(async () => {
     child.kill('SIGTERM');
     await ended;
@@ -106,7 +106,7 @@ describe('npm start', () => {
     expect(await start({})).toEqual({ code: 1, printed });
   });
 
-  it('restricts a state directory that an earlier start left open to others, but no other files in it', async () => {
+  it('restricts a state directory that an earlier start left open to others, but not foreign files in it', async () => {
     const modes = (...names: string[]) =>
       names.map((name) => (statSync(join(stateDir, name)).mode & 0o777).toString(8)).join(' ');
     for (const folder of ['logs', 'engine', 'mine']) mkdirSync(join(stateDir, folder));

@@ -45,7 +45,7 @@ describe('policies.md', async () => {
   const declarations = (await readDeclarations()).map((declaration) => [declaration.name, declaration] as const);
 
   it.each(declarations)(
-    '%s: description, a meaning of every parameter, examples that are valid',
+    '%s: has a description, a meaning for every parameter, and valid examples',
     (_name, declaration) => {
       const { description, examples = [], ...schema } = declaration.schema as DescribedType;
       expect(description).toMatch(/\.$/);

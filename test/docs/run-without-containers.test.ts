@@ -48,7 +48,7 @@ describe('the how-to for running without containers', () => {
     expect(named.filter((file) => !existsSync(join(rootDir, file)))).toEqual([]);
   });
 
-  it('replaces addresses that the file of the load balancer has', () => {
+  it('replaces addresses that occur in the load balancer configuration', () => {
     const replaced = [...commands.matchAll(/-e 's\/([^/]+)\//g)].map(([, from = '']) => from);
     const haproxy = textOf('deploy/load-balancer/haproxy.cfg');
     expect(replaced).toHaveLength(5);

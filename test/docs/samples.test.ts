@@ -145,7 +145,7 @@ describe('settings', () => {
     }
   });
 
-  it('TypeScript passes the type check beside the code that it names', () => {
+  it('TypeScript samples pass the type check together with the code that they import', () => {
     // The folder is the same in each run, because the compiler's cache identifies files by their paths.
     const folder = join(rootDir, '.run/samples');
     rmSync(folder, { recursive: true, force: true });

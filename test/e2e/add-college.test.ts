@@ -67,7 +67,7 @@ async function tellMdm(): Promise<void> {
   database.close();
 }
 
-// Most of its time is the wait for the engine to refresh its event handlers.
+// This test spends most of its time waiting for the engine to refresh its event handlers.
 it(
   'after add-college, apply, a reload and the start of its workers, a college is served and receives shared changes',
   { ...requires('full'), timeout: 180_000 },

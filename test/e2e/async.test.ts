@@ -495,7 +495,7 @@ describe('with short limits', () => {
     expect(await demo(links.response)).toMatchObject({ status: 207, text: 'dóne\n' });
   });
 
-  it('a synchronous 504 on a read has no links: the execution is terminated, and its response later is the same 504', async () => {
+  it('a synchronous 504 on a read has no links: the execution is terminated, and its later response is the same 504', async () => {
     const spent = await demo(person);
     expect(spent.status).toBe(504);
     const { executionId, links } = spent.json<{ executionId: string; links?: object }>();

@@ -1,5 +1,5 @@
 // Tests of attempts to bypass the allow-list of the engine's API, as bytes on a socket to the running router: whatever
-// the response, the recording of the engine's requests contains only calls that the list allows.
+// the response, the recording of requests to the engine contains only calls that the list allows.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const engine = engineApi(engineUrl);
 const canary = `attack_canary_${randomUUID().slice(0, 6)}`;
 let attacked: AttackedStack;
 let host: string;
-/** An access token with both scopes of this API, so that scopes reject nothing. */
+/** An access token with both scopes of this API, so that no call is rejected for its scope. */
 let token: string;
 
 beforeAll(async () => {
@@ -176,15 +176,15 @@ describe('methods', () => {
 
   it.each([
     ['start a workflow', 'POST /conductor/api/workflow HTTP/1.1', '{"name":"moviesWF","version":1,"input":{}}'],
-    ['start one by its name', 'POST /conductor/api/workflow/moviesWF HTTP/1.1', '{}'],
-    ['execute one', 'POST /conductor/api/workflow/execute/moviesWF/1 HTTP/1.1', '{}'],
-    ['terminate one', 'DELETE /conductor/api/workflow/x HTTP/1.1', ''],
-    ['remove one', 'DELETE /conductor/api/workflow/x/remove HTTP/1.1', ''],
-    ['retry one', 'POST /conductor/api/workflow/x/retry HTTP/1.1', ''],
-    ['pause one', 'PUT /conductor/api/workflow/x/pause HTTP/1.1', ''],
-    ['terminate many', 'POST /conductor/api/workflow/bulk/terminate HTTP/1.1', '["x"]'],
+    ['start a workflow by its name', 'POST /conductor/api/workflow/moviesWF HTTP/1.1', '{}'],
+    ['execute a workflow', 'POST /conductor/api/workflow/execute/moviesWF/1 HTTP/1.1', '{}'],
+    ['terminate an execution', 'DELETE /conductor/api/workflow/x HTTP/1.1', ''],
+    ['remove an execution', 'DELETE /conductor/api/workflow/x/remove HTTP/1.1', ''],
+    ['retry an execution', 'POST /conductor/api/workflow/x/retry HTTP/1.1', ''],
+    ['pause an execution', 'PUT /conductor/api/workflow/x/pause HTTP/1.1', ''],
+    ['terminate many executions', 'POST /conductor/api/workflow/bulk/terminate HTTP/1.1', '["x"]'],
     ['complete a task by its reference name', 'POST /conductor/api/tasks/x/work/COMPLETED HTTP/1.1', '{}'],
-    ['complete it and read the execution', 'POST /conductor/api/tasks/x/work/COMPLETED/sync HTTP/1.1', '{}'],
+    ['complete a task and read the execution', 'POST /conductor/api/tasks/x/work/COMPLETED/sync HTTP/1.1', '{}'],
     ['put a task back', 'POST /conductor/api/tasks/queue/requeue/movies_intake HTTP/1.1', ''],
     ['delete a handler', 'DELETE /conductor/api/event/mdm HTTP/1.1', ''],
     ['verify and repair', 'POST /conductor/api/admin/consistency/verifyAndRepair/x HTTP/1.1', ''],
@@ -227,7 +227,7 @@ it.each([
   '/conductor/api/tasks/poll/batch/college-adaptorWF%3Aperson_patched',
   '/conductor/api/tasks/poll/batch/HTTP',
 ])(
-  'a poll of a queue in which the engine has no tasks of workers: %s → 403, and the engine is not asked',
+  'a poll of a queue in which the engine keeps no tasks for workers: %s → 403, and the engine is not asked',
   async (path) => {
     attacked.engine.requests.length = 0;
     expect((await send(`GET ${path} HTTP/1.1`)).status).toBe(403);

@@ -331,7 +331,7 @@ describe('workers', () => {
     await worker('unlimited')(api(''), json(result(task)));
   });
 
-  it('a worker limited to the default pool gets no domain, one limited to task types no other type', async () => {
+  it('a worker limited to the default pool may poll no domain; one limited to task types, no other type', async () => {
     const id = await start();
     expectForbidden(await worker('worker-default')(api(`/poll/${taskType}?domain=002`)));
     const task = await take(worker('worker-default'));

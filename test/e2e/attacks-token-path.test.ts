@@ -262,7 +262,7 @@ describe('attempts', () => {
     expect([countOf(all, 401), countOf(all, 429)]).toEqual([10, 5]);
   });
 
-  it('behind a trusted proxy each address counts separately, and no client can forge another one', async () => {
+  it('behind a trusted proxy each address counts separately, and no client can forge another address', async () => {
     const via = (address: string) => ({ from: trustedProxy, fields: [...form, 'X-Forwarded-For', address] });
     const one = await statuses(15, (n) => guess('demo', via(`198.51.100.${n}, 192.0.2.1`)));
     expect([countOf(one, 401), countOf(one, 429)]).toEqual([10, 5]);

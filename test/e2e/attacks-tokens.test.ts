@@ -389,7 +389,7 @@ describe('keys', () => {
     });
     const fetches = keyFetches();
     await pollUntil('the key to be forgotten', async () => (await usable(withdrawn)) === 401, { timeoutMs: 15_000 });
-    // The key was dropped by the regular fetches of oauth.jwksCacheSeconds: at most two, since one may have been in
+    // The regular fetches, every oauth.jwksCacheSeconds, dropped the key: at most two, since one may have been in
     // progress.
     expect(keyFetches() - fetches).toBeLessThanOrEqual(2);
     expect(await usable(await granted())).toBe(200);

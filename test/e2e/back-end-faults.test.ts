@@ -59,7 +59,7 @@ describe('no usable response', () => {
     expectProblem(await demo('/adaptor/666/x'), 502, 'back-end-unreachable');
   });
 
-  it('a write without a response → 504 that says it may have been applied', async () => {
+  it('a write without a response → 504, which says that the write may have been applied', async () => {
     const answer = await fault('never', { method: 'PATCH', body: '{}' });
     expectProblem(answer, 504, 'back-end-timeout');
     expect(answer.json()['detail']).toMatch(/may have been applied/);

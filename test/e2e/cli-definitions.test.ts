@@ -202,7 +202,7 @@ describe('definitions that only the engine has', () => {
     expect(await on.registered()).toContain('workflow moviesWF v2');
   });
 
-  it('with --prune: planned with its running executions, removed, and running executions still complete', async () => {
+  it('with --prune: planned with their running executions, removed; running executions still complete', async () => {
     const second = writeSecondVersion();
     await on.prepare();
     const id = await on.startExecution(movies.workflow, 2);
@@ -236,7 +236,7 @@ describe('definitions that only the engine has', () => {
     expect(await on.registered()).toEqual(everything);
   });
 
-  it('a version that a route starts: reported, exit 1, only if neither files nor engine have it', async () => {
+  it('a version that a route starts: reported (exit 1) only if neither the files nor the engine has it', async () => {
     await on.prepare();
     const versions = `name: ${movies.workflow}, versions: { 1: 90, 2: 10 }`;
     files.replace('gateway.config.yml', 'name: moviesWF, version: 1', versions);
@@ -332,7 +332,7 @@ describe('the confirmation', () => {
     expect(await on.registered()).toEqual([]);
   });
 
-  it('--json without --yes: one document that says so, exit 1', async () => {
+  it('--json without --yes: one document with the reason, exit 1', async () => {
     const result = await on.run('apply', '--json');
     expect(result.exitCode).toBe(1);
     expect(result.json()).toEqual({ ok: false, problems: ['nothing was changed: --json needs --yes'] });

@@ -22,7 +22,7 @@ import { shareStack, type Stack } from '../stack/stack.ts';
 import { compileCache } from '../stack/compile-cache.ts';
 
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
-/** An execution that no worker takes. */
+/** An execution whose task no worker takes. */
 const unpolled = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody-polls' } };
 /** Allows pruning executions that ended a moment ago. */
 const young = { RECONCILER_LOOKBACKSECONDS: '0', RECONCILER_AFTERMS: '1' };

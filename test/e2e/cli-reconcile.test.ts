@@ -1,4 +1,4 @@
-// Tests of `reconcile` on the real engine: a dry run finds a lost event, it is repaired once, and then nothing is
+// Tests of `reconcile` on the real engine: a dry run finds a lost event, --yes repairs it once, and then nothing is
 // missing.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -41,7 +41,7 @@ function explain(text: string, ...options: string[]): Promise<CliResult> {
   return runCli(['token', '--token-file', file, ...options], env);
 }
 
-/** Returns the router's response to a request with this token. */
+/** Returns the status of the router's response to a request with this token. */
 async function statusOf(text: string, path: string, method = 'GET'): Promise<number> {
   return (await call(`${stack.url}${path}`, { method, headers: { authorization: `Bearer ${text}` } })).status;
 }
@@ -153,7 +153,7 @@ describe('a valid token', () => {
       [403, /needs one of conductor_worker, conductor_admin/],
     ],
     [
-      'of another college',
+      'at a path of another college',
       'demo',
       ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/002/x'],
       '/adaptor/002/x',
@@ -161,7 +161,7 @@ describe('a valid token', () => {
       [403, /client\.demo\.misCodes forbids this path/],
     ],
     [
-      'of another college further down',
+      'at a path that names another college further down',
       'demo',
       ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/001/mock/colleges/002/x'],
       '/adaptor/001/mock/colleges/002/x',

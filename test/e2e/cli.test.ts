@@ -40,7 +40,7 @@ describe('service-router register', () => {
     expect(second.stdout).toBe(`${engineUrl}: no changes; ${count()} unchanged\n`);
   });
 
-  it('a changed task type and a changed handler: changed, with what is different, then unchanged', async () => {
+  it('a changed task type and a changed handler: updated, with the difference shown, then unchanged', async () => {
     const { suffix } = definitions;
     await register();
     definitions.set(`workflows/tasks/movies_intake${suffix}.json`, ['responseTimeoutSeconds'], 23);

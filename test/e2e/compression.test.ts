@@ -1,5 +1,5 @@
 // Tests of compressed responses end to end: from the back end through the engine to clients that accept br, gzip or
-// nothing.
+// neither.
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -72,7 +72,7 @@ describe('a response over 1 KiB', () => {
     },
   );
 
-  it('the back end does not receive what the client accepts', async () => {
+  it('the Accept-Encoding of the client does not reach the back end', async () => {
     seen.length = 0;
     await demo('/adaptor/001/large', asking('br;q=0.7'));
     expect(seen.map(({ headers }) => headers['accept-encoding'])).not.toContain('br;q=0.7');

@@ -30,7 +30,7 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
     },
     /** Runs a command on these definitions; `--engine` in the options replaces the address of the engine. */
     run: (command: string, ...options: string[]) => runCli([command, '--engine', engineUrl, ...scope, ...options]),
-    /** Starts a command as a process that can be killed, if necessary with another address of the engine. */
+    /** Starts a command as a process that can be killed; `url` replaces the address of the engine. */
     start: (command: string, options: string[], url = engineUrl) =>
       startCli([command, '--engine', url, ...scope, ...options]),
     /**

@@ -81,7 +81,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     await page.locator('.modal-ux .close-modal').click();
   });
 
-  it('try it: credentials of a dev client → a token of the token path → the response from the back end', async () => {
+  it('try it: credentials of a dev client → a token from the token path → the response from the back end', async () => {
     await page.locator('.auth-wrapper .authorize').first().click();
     const dialog = page.locator('.auth-container', { hasText: 'accessToken (OAuth2, clientCredentials)' });
     await dialog.locator('input[data-name="clientId"]').fill('demo');

@@ -106,7 +106,7 @@ describe('workers', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json');
   });
 
-  it('poll, get a task started elsewhere, report it, and the execution completes', async () => {
+  it('poll, get a task of an execution started elsewhere, report it, and the execution completes', async () => {
     const id = await startElsewhere({ n: 1 });
     const polled = await worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=5000&workerid=w1`));
     const [task] = polled.json<Task[]>();
@@ -171,7 +171,7 @@ describe('workers', () => {
     await worker(api('/tasks'), json({ taskId: task!.taskId, workflowInstanceId: id, status: 'COMPLETED' }));
   });
 
-  it('long polls do not tie up other calls', async () => {
+  it('long polls do not delay other calls', async () => {
     const leave = new AbortController();
     const held = Array.from({ length: 180 }, (_, n) =>
       worker(api(`/tasks/poll/batch/${taskType}_${n % 7}?count=1&timeout=20000`), { signal: leave.signal }).catch(

@@ -1,4 +1,4 @@
-// Tests of the operations pages for executions: list, search, timeline, diagram, and the path of a change: from the
+// Tests of the operations pages for executions: list, search, timeline, diagram, and the path of a change from the
 // PATCH to the second college.
 
 import { randomUUID } from 'node:crypto';
@@ -217,7 +217,7 @@ describe('an execution', () => {
     expect(text.match(/<path class="edge idle"/g)).toHaveLength(2);
   });
 
-  it('on the page of each execution, shows the whole change in one diagram: from the PATCH to the second college', async () => {
+  it('shows the whole change, from the PATCH to the second college, in one diagram on the page of each execution', async () => {
     const share = rowsOf((await get('/executions?workflow=mdm-shareWF')).text)[0];
     for (const id of [executionOf(patched), String(share)]) {
       const { text } = await get(`/executions/${id}`);

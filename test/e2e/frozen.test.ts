@@ -88,7 +88,7 @@ describe('a process that is stopped and continued', () => {
       const { status, json } = await demo(path, write);
       const { executionId } = json<{ executionId: string }>();
       await pollUntil('the engine to give the task up', async () => {
-        // Without this call, the engine would check the execution only within half a minute.
+        // Without this call, the engine might take up to half a minute to check the execution.
         await executions.decide(executionId);
         return ended(executionId)();
       });

@@ -98,7 +98,7 @@ async function restartRouter(env: Record<string, string>): Promise<void> {
 }
 
 describe.skipIf(engineOfRun().stateDir === '')('an execution that a killed engine has never scheduled', () => {
-  it('is continued when its key is repeated, although the index does not have it', async () => {
+  it('is continued when its key is repeated, although the index lacks the execution', async () => {
     const [path, key] = [echo(), randomUUID()];
     await Promise.all(stack.workers.map((workers) => workers.stop()));
     stack.workers = [];

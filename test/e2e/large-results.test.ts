@@ -1,4 +1,4 @@
-// Tests of large results of workers: the router reads them one by one, within the bytes of `router.resultBytes`.
+// Tests of large results of workers: the router reads at most `router.resultBytes` of them at a time.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '../plugins/oauth2/forge.ts';
@@ -76,7 +76,7 @@ describe('a worker that sends its results byte by byte', () => {
     expect(await gauge('router_results_waiting')).toBe(0);
   });
 
-  it('a chunked result counts toward router.resultBytes as soon as it is larger than a small result', async () => {
+  it('a chunked result counts towards router.resultBytes as soon as it is larger than a small result', async () => {
     const connection = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('{"a":"')}`);
     const small = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('{}')}0\r\n\r\n`);
     expect((await small.answer()).status).toBe(400);

@@ -160,7 +160,7 @@ describe('a message that is not an update', requires('full', 'rabbitmq'), () => 
     ['null', text('null'), 'not a JSON object'],
     ['an empty object', text({}), all],
     ['without a field', text({ ...newUpdate(), cccid: undefined }), 'cccid'],
-    ['with a number as a key', text({ ...newUpdate(), sisPersonId: 422384 }), 'sisPersonId'],
+    ['with a number as sisPersonId', text({ ...newUpdate(), sisPersonId: 422384 }), 'sisPersonId'],
     ['with an expression', text(newUpdate({ cccid: '${workflow.secrets.x}' })), 'cccid'],
     ['of 4 MB', text(newUpdate({ sisPersonId: 'x'.repeat(4_000_000) })), 'sisPersonId'],
     ['for a college that is not connected', text(newUpdate({ misCode: '999' })), 'misCode: no event handler'],

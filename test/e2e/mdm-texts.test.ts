@@ -1,4 +1,4 @@
-// Tests that a cccid with characters that the engine's store cannot hold, or would change, reaches MDM and the
+// Tests that a cccid with characters that the engine cannot store, or would change, reaches MDM and the
 // interested college unchanged.
 
 import { randomBytes } from 'node:crypto';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Removes the task of an execution that no worker has taken, and its row in the index.
+ * Removes an execution's task, which no worker has taken, and the execution's row in the index.
  * @param stateDir state directory of an engine on SQLite
  * @param ageMs how long ago the execution appears to have been started
  */

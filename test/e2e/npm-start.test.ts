@@ -131,7 +131,7 @@ describe('with an engine of its own', () => {
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('no changes') });
   });
 
-  describe('the CLI beside it', () => {
+  describe('the CLI beside the stack', () => {
     it.each([
       ['status', []],
       ['workers', []],
@@ -148,7 +148,7 @@ describe('with an engine of its own', () => {
     });
   });
 
-  it('its stack file holds no secret, and is removed when the stack stops', async () => {
+  it('the stack file holds no secret, and is removed when the stack stops', async () => {
     const stackFile = join(stack.stateDir, 'stack.json');
     expect(readFileSync(stackFile, 'utf8')).not.toMatch(/secret/i);
     expect(await stack.end()).toBe(0);

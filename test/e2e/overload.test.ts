@@ -43,7 +43,7 @@ beforeAll(async () => {
       ADMISSION_MAXLIMIT: '8',
       ADMISSION_MAXINFLIGHT: '8',
       ADMISSION_QUEUELENGTH: '4',
-      // Longer than the checks in the meantime take on a busy machine.
+      // Queued requests must outlast the checks on a busy machine.
       ADMISSION_QUEUEMS: '60000',
       ROUTER_RESPONSEDEADLINEMS: '60000',
       ADMISSION_BACKENDSHAREPERCENT: '50',
@@ -122,7 +122,7 @@ describe('a back end that holds its requests', () => {
     expect(await metric('router_admission_executions{class="read",stage="with_worker"}')).toBe(0);
   });
 
-  it('a client that leaves the queue: makes room for the next', async () => {
+  it('a client that leaves the queue makes room for the next', async () => {
     const inFlight = Array.from({ length: 4 }, () => demo('/adaptor/777/x'));
     await pollUntil('four to be with the back end', () => held.length === 4);
     const leaving = new AbortController();

@@ -414,7 +414,7 @@ describe('a write that the engine delivers a second time', () => {
     ['without a reason', {}],
     ['with a reason', { reasonForIncompletion: 'waits for the registrar' }],
     ['with an output', { outputData: { step: 1 } }],
-  ])('is handed out again when its worker returned it %s', async (_case, fields) => {
+  ])('is handed out again after its worker returned it %s', async (_case, fields) => {
     const answer = write();
     const [task] = await pollWrite();
     expect((await report(task!, { status: 'IN_PROGRESS', callbackAfterSeconds: 0, ...fields })).status).toBe(200);

@@ -167,8 +167,8 @@ describe('an event that starts no workflow', () => {
   });
 });
 
-// With one router: if a termination by one router overlaps with a retry by another, the engine can lose that the failed
-// event was retried, and then the execution ends as FAILED.
+// With one router: if a termination by one router overlaps with a retry by another, the engine can forget that the
+// failed event was retried, and then the execution ends as FAILED.
 describe('an event of an execution that one router repairs', () => {
   beforeAll(() => second.stop());
   afterAll(async () => {

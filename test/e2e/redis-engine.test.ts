@@ -138,7 +138,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     );
     const shown = (await cli('executions', 'show', source, '--json')).json<{ follows: { workflow: string }[] }>();
     expect(shown.follows.map(({ workflow }) => workflow)).toEqual(expect.arrayContaining(['mdmWF', 'mdm-shareWF']));
-    // Only plans with the configured rules, because rules that would delete executions that the reconciler needs are
+    // Plans only, with the configured rules, because rules that would delete executions that the reconciler needs are
     // refused.
     const planned = await cli('prune', '--dry-run', '--no-events', '--json');
     expect(planned.json()).toMatchObject({ ok: true, rules: expect.any(Array) });
@@ -170,7 +170,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     }
   });
 
-  it('keeps what was acknowledged when Redis is killed', async () => {
+  it('keeps acknowledged writes when Redis is killed', async () => {
     const key = { 'idempotency-key': randomUUID() };
     const cccid = newCccid();
     const first = await patch('0318204', cccid, key);

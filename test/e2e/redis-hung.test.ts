@@ -112,7 +112,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     await pollUntil('the next attempt of the task', async () => (await poll(taskType)).includes(workflowId));
   });
 
-  it('is retried even after the engine has completed it, when the lost attempt was that of its last task', async () => {
+  it('is retried even after the engine has completed it without the lost attempt of its last task', async () => {
     const taskType = 'mdm_share';
     const { workflowId } = await startHung('mdm-shareWF', taskType, system);
     // Makes the records include the execution, which no router has started.

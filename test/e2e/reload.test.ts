@@ -51,7 +51,7 @@ async function reload(map: string): Promise<'applied' | 'refused'> {
 }
 
 /**
- * Sends requests at a fixed rate until it is stopped. `stop` returns one result for each request: `200`, the
+ * Sends requests at a fixed rate until `stop` is called, which returns one result for each request: `200`, the
  * status and body of any other response, or an error.
  */
 function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[]> } {

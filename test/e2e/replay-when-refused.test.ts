@@ -1,5 +1,5 @@
-// Tests that a repeated request gets its recorded response even where new requests are refused: open circuit breakers,
-// overload.
+// Tests that a repeated request gets its recorded response even while new requests are refused because of an open
+// circuit breaker or overload.
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

@@ -58,8 +58,8 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
   const untilBothServe = () => pollUntil('both routers to serve', async () => (await balancer.serving()).length === 2);
 
   /**
-   * Returns the number of responses by status, while `happens` runs and four clients each send one request after the
-   * other.
+   * Runs `happens` while four clients each send one request after another; returns the number of responses by
+   * status.
    */
   async function statusesWhile(happens: () => Promise<void>): Promise<Map<number | string, number>> {
     const statuses = new Map<number | string, number>();
@@ -139,7 +139,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
     expect(statuses.get(200)).toBeGreaterThan(50);
   });
 
-  it('one router is killed under load → its requests in flight fail with 502, the other serves the rest', async () => {
+  it('one router is killed under load → its in-flight requests get 502 or 504, the other serves the rest', async () => {
     const statuses = await statusesWhile(async () => {
       await second.kill();
       const served = async () => (await demo('/movies/Metropolis', any)).status === 200;

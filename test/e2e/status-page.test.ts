@@ -15,7 +15,7 @@ import { requires } from '../run/requirements.ts';
 const { personal, credential, findIn } = createMarkers();
 let stack: Stack;
 let demo: Caller;
-/** Execution id of a PATCH whose response the back end broke off. */
+/** Execution id of a PATCH whose connection the back end reset. */
 let failedExecution: string;
 
 beforeAll(async () => {

@@ -79,7 +79,7 @@ describe.each([
   ['GET', {}],
   ['POST', { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } }],
 ])('a %s with a traceparent', (method, options) => {
-  it('becomes one trace below the client’s span, and the back end gets its traceparent', async () => {
+  it('becomes one trace below the client’s span, and the back end gets a traceparent of this trace', async () => {
     const parent = newParent();
     const answer = await demo(echo, {
       ...options,

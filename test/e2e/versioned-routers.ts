@@ -122,7 +122,7 @@ function mapWith(workflow: string, pins: string): string {
 }
 
 /**
- * Returns the definitions to register: one task type per version of the workflow, and the versions with only this task.
+ * Returns the definitions to register: one task type per version of the workflow, and each version with only its task.
  */
 function definitionsOf(name: string, taskTypes: ReadonlyMap<number, string>) {
   const common = { ownerEmail: 'service-router@example.org' };

@@ -95,7 +95,7 @@ const logOf = ({ program }: VersionedRouter) =>
     .map((line) => JSON.parse(line) as LogLine);
 
 describe('shares', () => {
-  // So many that a hash gives one of the versions a fifth or less only once in 300,000 runs.
+  // Enough clients that a hash gives one of the versions a fifth or less only once in 300,000 runs.
   const many = clients(60);
 
   it('both versions are used; a client gets the same one each time, at every router', async () => {
@@ -106,7 +106,7 @@ describe('shares', () => {
     expect(await versionsAt(other, many)).toEqual(first);
   });
 
-  it('that change move clients only to the version whose share grew', async () => {
+  it('when changed, move clients only to the version whose share grew', async () => {
     const before = await versionsAt(router, many);
     await routers.reload(other, 'versions: { 1: 50, 2: 150 }');
     const after = await versionsAt(other, many);
@@ -149,7 +149,7 @@ describe('shares', () => {
 });
 
 describe('X-Workflow-Version of a request', () => {
-  it('with the scope: that version, whichever the client would get', async () => {
+  it('with the scope: that version, whichever the client would otherwise get', async () => {
     for (const id of clients(6)) {
       for (const version of ['1', '2']) {
         const answer = await routers.client(router.url, id, scope)(note(), choosing(version));

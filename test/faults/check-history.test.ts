@@ -107,7 +107,7 @@ describe('a history in which all is well', () => {
       'a stopped router held a request beyond its response deadline',
       [invoke({ router: 'one' }), stopped('one'), repaired(9_000), closed(9_500)],
     ],
-    ['the connection broke with its router', [invoke({ router: 'one' }), stopped('one'), closed()]],
+    ['the connection broke when its router stopped', [invoke({ router: 'one' }), stopped('one'), closed()]],
     ['the client left', [invoke(), { ...closed(), reason: 'gone' } as AnyEvent]],
     [
       'a write was accepted, and its outcome was fetched',
@@ -121,7 +121,7 @@ describe('a history in which all is well', () => {
     ['MDM does not know the person', [...good, person({ mdm: undefined, others: {} })]],
     ['nobody changed the person', [person({ mdm: 'B' })]],
     [
-      'a PUT changed the person, of which MDM is not notified',
+      'a PUT, of which MDM is not notified, changed the person',
       [invoke({ method: 'PUT' }), applied(), answer(504), person({ mdm: 'B' })],
     ],
     [
@@ -151,7 +151,7 @@ describe('a history in which all is well', () => {
       [fault(['movies']), invoke(get), answer(404, { at: 2_500, problem: 'answer-pending' })],
     ],
     [
-      'a client fetched the outcome of an execution, which had timed out',
+      'a client fetched the outcome of an execution that had timed out',
       [fault(['movies']), invoke({ ...get, operation: 'z' }), answer(504, { problem: 'execution-timed-out' })],
     ],
     [
@@ -409,7 +409,7 @@ describe('the number of checks', () => {
     expect(checkHistory({ events }).persons).toEqual(expected);
   });
 
-  it('I4: lines of the texts', () => {
+  it('I4: each non-empty line of the texts counts as one check', () => {
     expect(judged([], { texts: [{ name: 'log', text: 'one\n\ntwo\n' }], secrets: ['hush'] }).I4).toBe(2);
   });
 });

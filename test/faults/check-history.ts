@@ -10,7 +10,7 @@ export interface Verdict {
   readonly violations: readonly Violation[];
   /** Violations that the measured loss of a killed Redis explains: data that it had not synced was not durable. */
   readonly explained: readonly Violation[];
-  /** Number of checks of each invariant: of writes, of PATCHes and persons, of successes, of lines, of requests … */
+  /** Number of checks of each invariant: of writes for I1, of PATCHes and persons for I2, of successes for I3 … */
   readonly judged: Readonly<Record<Invariant, number>>;
   readonly persons: PersonCounts;
 }
@@ -44,9 +44,9 @@ const graceMs = 2_000;
 /** Deadline for responses of a route that a fault does not affect, in milliseconds. */
 const sparedMs = 2_000;
 /**
- * Time that is added while several routers have no Redis, in milliseconds. They cannot wake each other then: a request
- * whose result arrived at another router ends only when its own router reads the status, at the latest after this time
- * (completion-waiters.ts).
+ * Time added to this deadline while several routers have no Redis, in milliseconds. They cannot wake each other then: a
+ * request whose result arrived at another router ends only when its own router reads the status, at the latest after
+ * this time (completion-waiters.ts).
  */
 const withoutWakeUpsMs = 2_000;
 
@@ -205,7 +205,7 @@ function writesOf(requests: readonly Operation[]): Write[] {
   return [...writes.values()].toSorted((one, other) => one.from - other.from);
 }
 
-/** I3: only applied requests get a success, with the back end's body, and every 202 gets its result. */
+/** I3: only reads that reached a back end and writes that it applied succeed, with its body; a 202 gets its result. */
 function* answeredTruly({ invoke, ends, received, applied }: Operation): Generator<string> {
   for (const end of ends) {
     if (end.event !== 'answer') continue;

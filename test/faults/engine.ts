@@ -240,8 +240,8 @@ async function startDatabase({ dir, dataDir }: Folders, { ownServer, diskMiB }: 
 }
 
 /**
- * Puts new tables of the server at `host` into a folder. The write-ahead log stays where it is, because the server stops
- * when that is full.
+ * Puts new tables of the server at `host` into a folder. The write-ahead log stays where it is, because the server
+ * stops when the file system of the log is full.
  */
 async function moveTables(host: string, dataDir: string): Promise<void> {
   const folder = join(dataDir, 'tablespace');

@@ -101,7 +101,7 @@ describe('availability without a fault', () => {
     expect(availabilityOf(events, 0)).toEqual({ requests: 0, succeeded: 0 });
   });
 
-  it('a request that repeats one from the time of a fault does not count', () => {
+  it('a repetition of a request that overlapped a fault does not count', () => {
     const keyed = { operation: 'k-1', route: 'keyed' } as const;
     const fault: AnyEvent[] = [
       { at: 5, actor: 'nemesis', event: 'fault', what: 'engine', breaks: ['keyed'], spares: [] },

@@ -11,7 +11,7 @@ type Applied = Extract<BackEndEvent, { event: 'applied' }>;
 type Received = Extract<BackEndEvent, { event: 'received' }>;
 type Notified = Extract<BackEndEvent, { event: 'notified' }>;
 
-/** The effects of one operation, for all requests that share it, or for one request. */
+/** The effects of one operation, shared by all its requests. */
 interface Effects {
   readonly received: Received[];
   readonly applied: Applied[];

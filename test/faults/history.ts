@@ -34,7 +34,7 @@ export type HistoryEvent = { readonly at: number } & (
       /** Last part of a problem document's `type`; absent for a back end's own response. */
       readonly problem?: string | undefined;
       readonly executionId?: string | undefined;
-      /** False when a 2xx response differs from the one of the back end. */
+      /** False when a 2xx response differs from the back end's. */
       readonly right?: boolean | undefined;
     }
   /** The connection ended without a response; `reason` is `gone` when the client left. */
@@ -42,7 +42,7 @@ export type HistoryEvent = { readonly at: number } & (
   | ({ readonly actor: 'nemesis'; readonly event: 'fault' } & FaultDescription)
   /** The fault is repaired; the requirements on spared routes end here too. */
   | { readonly actor: 'nemesis'; readonly event: 'repaired'; readonly what: string }
-  /** A person's `cccid` at the end of the run: at its college, in MDM, at the other colleges. */
+  /** A person's `cccid` at the end of the run: at the person's own college, in MDM, at the other colleges. */
   | {
       readonly actor: 'observer';
       readonly event: 'person';

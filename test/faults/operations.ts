@@ -80,7 +80,7 @@ const longestStayMs = 400;
 /** How long a request that asks for an outcome may wait for it, in seconds. */
 const askSeconds = 3;
 
-/** Statuses after which a client repeats a keyed request; 409: the first one is in progress. */
+/** Statuses after which a client repeats a keyed request; 409: the first request is in progress. */
 const repeatable: ReadonlySet<number> = new Set([409, 503, 504]);
 /** Pause before a client repeats a request, in milliseconds. */
 const repeatMs = 500;
@@ -181,7 +181,7 @@ export class Operations {
     return { route, path, isRight: (answer) => answer.text === this.#options.references.get(path) };
   }
 
-  /** Sends a write of a person. PATCHes of one person are sent one after the other, so that the last value is known. */
+  /** Sends a write of a person. If possible, PATCHes of one person do not overlap, so that the last value is known. */
   async #change(method: string, send: (request: Request) => Promise<Outcome>): Promise<Outcome> {
     const { persons, random } = this.#options;
     const cccid = newCccid();

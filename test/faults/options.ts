@@ -9,7 +9,7 @@ export interface Options {
   /** Names of cases; empty: all cases. */
   readonly cases: readonly string[];
   readonly store: EngineKind;
-  /** When the Redis servers of an engine that stores its data in Redis sync their append-only file; undefined on other stores. */
+  /** When the Redis servers sync their append-only files, for an engine on Redis; undefined on other stores. */
   readonly appendfsync: AppendFsync | undefined;
   readonly engines: number;
   readonly routers: number | undefined;
@@ -26,7 +26,7 @@ export interface Options {
   readonly resume: boolean;
   /** True to keep no results. */
   readonly dry: boolean;
-  /** True to only update the page. */
+  /** True to only update docs/explanation/reliability.md. */
   readonly report: boolean;
   readonly help: boolean;
 }

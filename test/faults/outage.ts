@@ -1,4 +1,4 @@
-// The common sequence of a case: a component breaks, is repaired, and the affected routes must work again.
+// The common sequence of a case: a component breaks and is repaired, and the affected routes must work again.
 
 import type { FaultDescription, Route } from './history.ts';
 import type { LoadOptions } from './load.ts';

@@ -39,7 +39,7 @@ export interface RunOptions {
   readonly load: number;
   readonly routers?: number | undefined;
   readonly random: SeededRandom;
-  /** The topology that the case runs in, for the findings: the engine may not start. */
+  /** The topology that the case runs in, for the findings: the engine may fail to start. */
   readonly topology: Topology;
   readonly circumstances: Circumstances;
   /** Identifies the product's code (see product-code.ts). */
@@ -139,7 +139,7 @@ async function perform(run: Run, engine: FaultEngine, onStop: (stop: () => unkno
   run.after = await world.levels();
 }
 
-/** Repeats tries until there were enough tries or kills, or no time is left. */
+/** Repeats tries until there have been enough tries or kills, or no time is left. */
 async function repeat(run: Run, world: World): Promise<void> {
   const { chosen, options } = run;
   const { tries, kills = Number.POSITIVE_INFINITY, requests = 0, seconds, say } = options;

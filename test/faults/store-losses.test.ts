@@ -58,7 +58,7 @@ const wrote = (at: number) => [invoke(at - 20), received(at - 10), applied(at - 
 describe('a loss explains', () => {
   it.each<[string, AnyEvent[], string]>([
     ['an execution that was accepted in the lost second', [...accepted(1_500), ...asked(4_000)], unknown],
-    ['an execution that was acknowledged then and is gone', [...wrote(1_500), execution(false), notified], gone],
+    ['an execution that was acknowledged during it and is gone', [...wrote(1_500), execution(false), notified], gone],
     ['a PATCH of which MDM is not notified', wrote(1_500), untold],
     [
       'a write whose report was lost, so that it was sent again',
@@ -90,8 +90,8 @@ describe('a loss explains', () => {
 
 describe('a loss does not explain', () => {
   it.each<[string, AnyEvent[], string]>([
-    ['an execution that was accepted before', [...accepted(900), ...asked(1_500)], unknown],
-    ['an execution that was acknowledged before and is gone', [...wrote(900), execution(false), notified], gone],
+    ['an execution that was accepted before it', [...accepted(900), ...asked(1_500)], unknown],
+    ['an execution that was acknowledged before it and is gone', [...wrote(900), execution(false), notified], gone],
     ['a PATCH after it', wrote(4_000), untold],
     ['a PATCH before it', wrote(900), untold],
     [

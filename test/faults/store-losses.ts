@@ -34,7 +34,7 @@ export function lossesOf(events: readonly AnyEvent[], explained: readonly Violat
   };
 }
 
-/** Returns a complaint for each server that lost what it had synced (`appendfsync always`). */
+/** Returns a complaint for each kill that lost data although it had been synced (`appendfsync always`). */
 export function lostAlthoughSynced(events: readonly AnyEvent[]): string[] {
   return restartsOf(events)
     .filter(({ appendfsync, lost }) => appendfsync === 'always' && lost > 0)

@@ -29,7 +29,7 @@ describe('a watched Redis', requires('redis'), () => {
   const untilMarked = (least: number) =>
     pollUntil('marks', async () => Number(await server.command('GET', 'faults:mark')) >= least);
 
-  it('whose file is complete has lost nothing, at each kill', async () => {
+  it('whose file is complete has lost nothing after each kill', async () => {
     await untilMarked(3);
     await watched.kill();
     await watched.start();

@@ -38,14 +38,14 @@ export interface WorldParts {
   readonly proxies: {
     /** Router → engine, at the level of bytes. */
     readonly engine: BreakableProxy;
-    /** Proxy between router and engine that handles single calls; it is behind the other proxy. */
+    /** Proxy between router and engine that handles single calls; it is behind the proxy `engine`. */
     readonly engineCalls: EngineProxy;
     /** Workers → back ends. */
     readonly backEnds: BreakableProxy;
     /** Workers → router. */
     readonly api: BreakableProxy;
   };
-  /** Data warehouse and adaptor of college 666; it works until a case makes it misbehave. */
+  /** Data warehouse and adaptor of college 666 in one server; it works until a case makes it misbehave. */
   readonly badBackEnd: BadBackEnd;
   /** The routers' Redis, when the case has one or the engine has no index. */
   readonly redis: RedisServer | undefined;
@@ -69,13 +69,13 @@ const servedMs = 90_000;
 const levelMs = 90_000;
 /** Idle time after which a run counts as settled, in milliseconds: the reconciler runs every 3 s. */
 const quietMs = 10_000;
-/** Pause between two checks whether a run has settled; each check evaluates the whole history. */
+/** Pause between two checks of whether a run has settled; each check evaluates the whole history. */
 const restLookMs = 3_000;
 const longestRestMs = 1_800_000;
 const mostProbes = 12;
 /** Number of exits after which a program is not restarted. */
 const mostEnds = 20;
-/** Pause between two checks whether this world is still running, in milliseconds. */
+/** Pause between two checks of whether this world is still running, in milliseconds. */
 const watchMs = 1_000;
 
 const isStore = ({ kind }: Component) => kind === 'PostgreSQL' || kind === "engine's Redis";
@@ -154,7 +154,7 @@ class WorldActions {
     const [stores, others] = [victims.filter(isStore), victims.filter((victim) => !isStore(victim))];
     for (const some of [stores, others]) await Promise.all(some.map((victim) => victim.start()));
     for (const { name } of victims) this.repaired(name);
-    // Concurrently, so that a request to one router that waits for its whole budget does not delay those to another
+    // Concurrently, so that a request that waits at one router for its whole budget does not delay requests to another
     // router.
     await Promise.all(victims.map(({ breaks: routes, stops: router }) => this.untilServed({ routes, router })));
   }
@@ -309,5 +309,5 @@ class WorldActions {
 
 export type World = WorldParts & WorldActions;
 
-/** Returns the started components with the functions that cases use. */
+/** Returns the started parts with the functions that cases use. */
 export const createWorld = (parts: WorldParts): World => Object.assign(new WorldActions(parts), parts);

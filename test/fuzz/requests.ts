@@ -2,7 +2,7 @@
 
 import { fc } from '../run/properties.ts';
 
-/** A request in its parts. */
+/** The parts of a request. */
 export interface FuzzRequest {
   method: string;
   target: string;

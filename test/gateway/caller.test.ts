@@ -136,7 +136,7 @@ describe('a caller without a token', () => {
     expect(found).toEqual([200, 200, 429]);
   });
 
-  it('behind a trusted proxy gets the version of its own address', async () => {
+  it('behind a trusted proxy gets the workflow version for its own address', async () => {
     const versionsVia = async (from: string) => {
       const networks = Array.from({ length: 24 }, (_, n) => forwardedFor(`198.51.100.${n}`));
       const answers = [];

@@ -1,4 +1,4 @@
-// Tests of a router that is configured by a deprecated key: one warning at startup, and `${…}` in the gateway
+// Tests of a router that is configured with a deprecated key: one warning at startup, and `${…}` in the gateway
 // configuration.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';

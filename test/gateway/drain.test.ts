@@ -1,5 +1,5 @@
 // Tests of graceful shutdown of the public server: it waits for earlier requests and requests that those depend on, but
-// not for later ones.
+// not for other later requests.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -56,7 +56,7 @@ it('ends when the last earlier request has its response, even while new requests
   let stopped = false;
   const drainMs = 60_000;
   const stopping = server.stop(drainMs).then(() => (stopped = true));
-  // One new request is always in flight, as with many clients that have not noticed the shutdown.
+  // New requests are always in flight, as with many clients that have not noticed the shutdown.
   const others = Array.from({ length: 20 }).map(async () => {
     while (!stopped)
       await fetch(`${server.url}/other`).then(

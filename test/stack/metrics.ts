@@ -2,7 +2,7 @@
 
 import { call } from './client.ts';
 
-/** Values by name with labels, such as `router_config_reloads_total{result="applied"}`. */
+/** Values by series: a name with its labels, such as `router_config_reloads_total{result="applied"}`. */
 export type Counts = Readonly<Record<string, number>>;
 
 /** Returns all series. @throws Error when a series occurs twice */

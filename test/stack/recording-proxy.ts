@@ -56,7 +56,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
     // If the client has disconnected, the held request is dropped, as on a cut connection.
     if (response.destroyed) return;
     const { hostname, port, host } = new URL(targets[turn++ % targets.length] as string);
-    // A server may close a reused connection at the same moment, and then the client would not get its response.
+    // A server may close an idle connection just as a request reuses it; the client would then get no response.
     const outgoing = httpRequest({ hostname, port, method, path: url, headers: { ...headers, host }, agent: false });
     outgoing.on('error', () => response.destroy());
     outgoing.on('response', async (answer) => {
@@ -75,7 +75,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
       socket.destroy();
     });
   }
-  // Only the client closes idle connections: closed by the proxy while a request is on its way, one would look cut.
+  // Only the client closes idle connections: one that the proxy closed during a request would look cut.
   server.keepAliveTimeout = 0;
   const { url, close } = await listenOnLoopback(server);
   const proxy = {
@@ -91,7 +91,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
       armed = { chosen, when, reached: Promise.withResolvers(), open: Promise.withResolvers() };
       return armed.reached.promise;
     },
-    /** Forwards the held request. */
+    /** Forwards the held request, or its held response. */
     release() {
       held?.open.resolve();
       held = undefined;

@@ -1,4 +1,4 @@
-// A Redis server for one test, which may suspend, continue, kill and restart it.
+// A Redis server for one test, which may suspend, resume, kill and restart it.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -8,7 +8,7 @@ const numbersOf = (seed: string) => {
   return Array.from({ length: 1_000 }, () => random.next());
 };
 
-it('the same seed → the same numbers; another → others', () => {
+it('the same seed → the same numbers; another seed → other numbers', () => {
   expect(numbersOf('7')).toEqual(numbersOf('7'));
   expect(numbersOf('7')).not.toEqual(numbersOf('8'));
 });

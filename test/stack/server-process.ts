@@ -65,7 +65,7 @@ export function serverProcess(options: ServerProcessOptions) {
      */
     signal(name: 'SIGSTOP' | 'SIGCONT') {
       const pid = child?.pid;
-      // The parent is the first in its tree, so it starts no further process while its children are stopped.
+      // The tree lists the parent first, so the parent starts no further process while its children are being stopped.
       if (isAlive() && pid !== undefined) for (const each of processTree([pid])) process.kill(each, name);
     },
     /** Sends SIGINT; resolves when the server has ended. Safe when it is not running. */

@@ -28,7 +28,7 @@ export interface Below {
   readonly backEndsUrl: string;
 }
 
-/** Returns the variables of each process; those of the router without its ports. */
+/** Returns the variables of each process. A port is 0 unless the options set it. */
 export function environmentsOf(options: StackOptions, stateDir: string) {
   const shared = { STATE_DIR: stateDir, OAUTH_AUDIENCE: audience, ...payloadKeyOfRun() };
   const addresses = ({ issuer, backEndsUrl }: Below) => ({

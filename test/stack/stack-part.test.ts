@@ -27,7 +27,7 @@ it('the same variables: the same process, whose earlier output is forgotten', as
   await stopPart(second);
 });
 
-it('one process is provided once', async () => {
+it('an idle process is provided only once', async () => {
   const first = await provide(entry, {});
   leaveIdle([first]);
   const both = await provideOnly(entry, [{}, {}]);

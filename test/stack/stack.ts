@@ -24,7 +24,7 @@ const entries = {
 /** The folder and ports of a stack, and what happens to its processes when it stops. */
 interface Site {
   readonly stateDir: string;
-  /** Ports of the programs that tests may restart, so that no other program takes one in the meantime. */
+  /** Ports reserved for the programs that tests may restart, so that no other program takes one in the meantime. */
   readonly ports: Readonly<Record<'ROUTER_PORT' | 'OPS_PORT' | 'IDP_PORT', string>>;
   end(parts: Record<keyof typeof entries, Part[]>): Promise<void>;
 }

@@ -33,7 +33,7 @@ export class RawConnection {
     if (!this.socket.destroyed) this.socket.write(bytes);
   }
 
-  /** True when the router has closed the connection, or it broke. */
+  /** True when the connection broke or the router has closed it. */
   get ended(): boolean {
     return this.#ended;
   }

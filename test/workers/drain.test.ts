@@ -112,7 +112,7 @@ describe('stop', () => {
   });
 
   test('before it ends, reports a failure in place of a result that is rejected for good', async () => {
-    // No poll is open that the drain would wait for.
+    // No poll is open for the drain to wait for.
     const { program: running } = await start({ 'workers.concurrency': 1 });
     const taskId = addMovie();
     await calledBackEnd();

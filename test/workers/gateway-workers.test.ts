@@ -49,7 +49,7 @@ it('a worker of the gateway replaces that of the product for the same task type'
 
 it.each([
   ['that does not load', 'import "./missing.ts";', /^workers\/index\.ts cannot be loaded: /],
-  ['that throws no Error', 'throw null;', /^workers\/index\.ts cannot be loaded: null$/],
+  ['that throws null', 'throw null;', /^workers\/index\.ts cannot be loaded: null$/],
   ['that exports no workers', 'export const worker = {};', /^workers\/index\.ts must export workers: /],
   ['that exports something else', 'export const workers = { count: () => 1 };', /must export workers/],
 ])('an index %s → an error that says what to do', async (_title, text, message) => {

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-it('runs until SIGTERM, without a launcher too, and says what to do', async () => {
+it('runs until SIGTERM, even without a launcher, and says what to do', async () => {
   const gateway = join(dir, 'our-gateway');
   expect(await runCli(['init', gateway, '--package', '^1.2.3'])).toMatchObject({ exitCode: 0 });
   const env = { ...compileCache, WORKERS_CLIENTID: 'worker', WORKERS_CLIENTSECRET: 'worker-secret' };

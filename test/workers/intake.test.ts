@@ -75,7 +75,7 @@ describe('the request', () => {
     expect(head).not.toMatch(/secret|x-unknown|trailers|user-agent/i);
   });
 
-  test('every request carries X-Request-Id; a write carries the execution as Idempotency-Key, a read does not', async () => {
+  test('every request carries X-Request-Id; only a write carries Idempotency-Key, the execution id', async () => {
     for (const httpMethod of ['GET', 'PATCH', 'POST', 'DELETE']) await ask({ httpMethod, requestId: 'r-7' });
     const [read, ...writes] = backEnd.requests;
     expect(read).toMatch(/\r\nx-request-id: r-7\r\n/i);

@@ -76,7 +76,7 @@ describe('supervise', () => {
   });
 
   test.each([
-    ['an error', new RangeError('Invalid array length')],
+    ['error', new RangeError('Invalid array length')],
     ['value that is not an error', 'text'],
   ])('unexpected %s → failed without its text or stack, logged, reported', async (_label, thrown) => {
     const { outcome, lines, reported } = await run(() => Promise.reject(thrown as Error));

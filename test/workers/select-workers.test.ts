@@ -37,7 +37,7 @@ describe('selectWorkers', () => {
     expect((await selected({ 'workers.domain': '002' })).sort()).toEqual(['college-adaptor_intake', 'mdm_share']);
   });
 
-  test('the address that a worker needs is a key of the type back-end URL, so that it is checked', () => {
+  test('the key that a worker needs has the format of a back-end URL, so that its value is checked', () => {
     const properties: Readonly<Record<string, unknown>> = configSchema.properties;
     const needed = Object.values<WorkerRegistration>(workers).flatMap(({ needs }) =>
       needs === undefined ? [] : [needs],

@@ -16,7 +16,7 @@ export interface Parameter {
   readonly isRequired: boolean;
 }
 
-/** Imports every plugin and returns the declarations of its policies, by name. */
+/** Imports every plugin and returns the declarations of all policies, sorted by name. */
 export async function readDeclarations(): Promise<PolicyDeclaration[]> {
   const plugins = globSync('plugins/*/index.ts', { cwd: rootDir });
   const imported = await Promise.all(
@@ -25,7 +25,7 @@ export async function readDeclarations(): Promise<PolicyDeclaration[]> {
   return imported.flatMap(({ policies }) => policies).toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Returns all parameters of an object in the order of the schema; those of a map follow it. */
+/** Returns all parameters of an object in the order of the schema; those of a map follow the map. */
 export function parametersOf({ properties = {}, required = [] }: DescribedType, prefix = ''): Parameter[] {
   return Object.entries(properties).flatMap(([key, schema]) => [
     { name: `${prefix}${key}`, schema, isRequired: required.includes(key) && schema.default === undefined },
@@ -55,7 +55,7 @@ function formatPolicy({ name, schema }: PolicyDeclaration): string {
   ].join('\n\n');
 }
 
-/** The step in the format of `policies` of a pipeline. */
+/** Returns the step as a pipeline lists it in `policies`. */
 function exampleOf(name: string, action: unknown): string {
   const document = new Document([{ [name]: action === undefined ? null : [{ action }] }]);
   visit(document, {

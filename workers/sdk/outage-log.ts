@@ -1,37 +1,53 @@
-// Logs one line when the router or the engine becomes unavailable and one when it recovers, however many calls fail.
+// Logs one line when the router, the engine or a task type becomes unavailable and one when it recovers, however many
+// calls fail.
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 
 /**
- * Consecutive failures of one kind of call that count as an outage. One failure may be a closed keep-alive connection.
+ * Consecutive failures that count as an outage. One failure may be a closed keep-alive connection.
  */
 const outageThreshold = 2;
 
-/** Tracks which kinds of calls fail, and logs the start and end of an outage. */
+/** Counts failed calls, and logs the start and end of an outage. */
 export class OutageLog {
   readonly #log: Logger;
-  readonly #failures = new Map<string, number>();
+  readonly #refused = new Set<string>();
+  #failures = 0;
   #outageSince: number | null = null;
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** Records a failed call. @param call the kind of call, e.g. `poll movies_intake` */
-  failed(call: string, reason: string): void {
-    const failures = (this.#failures.get(call) ?? 0) + 1;
-    this.#failures.set(call, failures);
-    if (failures < outageThreshold || this.#outageSince !== null) return;
+  /** Records a failed call. */
+  failed(reason: string): void {
+    this.#failures += 1;
+    if (this.#failures < outageThreshold || this.#outageSince !== null) return;
     this.#outageSince = performance.now();
-    this.#log.warn({ call, reason }, 'the engine cannot be reached through the router; retrying');
+    this.#log.warn({ reason }, 'the engine cannot be reached through the router; retrying');
   }
 
-  /** Records a successful call. The outage ends when every kind of call has succeeded again. */
-  succeeded(call: string): void {
-    this.#failures.delete(call);
-    if (this.#outageSince === null || this.#failures.size > 0) return;
+  /** Records a successful call, which ends an outage. */
+  succeeded(): void {
+    this.#failures = 0;
+    if (this.#outageSince === null) return;
     const ms = Math.round(performance.now() - this.#outageSince);
     this.#outageSince = null;
     this.#log.info({ ms }, 'the engine is back');
+  }
+
+  /** Records whether the router refuses the tasks of a type, because of the limits of the workers' client. */
+  recordAccess(taskType: string, isRefused: boolean): void {
+    if (isRefused === this.#refused.has(taskType)) return;
+    if (isRefused) {
+      this.#refused.add(taskType);
+      this.#log.error(
+        { taskType },
+        "the router refuses the tasks of this type to the workers' client; retrying (client.<client>.taskTypes, client.<client>.domains)",
+      );
+    } else {
+      this.#refused.delete(taskType);
+      this.#log.info({ taskType }, "the router allows the tasks of this type to the workers' client again");
+    }
   }
 }

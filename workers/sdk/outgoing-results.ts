@@ -83,7 +83,7 @@ export class OutgoingResults {
 
   /**
    * Sends a result again after a pause, or gives it up.
-   * @param status of the router's response to this result; undefined when the whole exchange has failed
+   * @param status status in the router's response to this result; undefined when the whole exchange has failed
    */
   failed(outgoing: OutgoingResult, reason: string, status?: number): void {
     const { abandoned } = this.#options;

@@ -86,7 +86,7 @@ export class TaskExchange {
     this.#results = new OutgoingResults({ ...options, onReady: () => this.#sendSoon() });
   }
 
-  /** Returns the next tasks of a type; none after `stop`. Waits as long as there are none. */
+  /** Waits for the next tasks of a type and returns them; none after `stop`. */
   async poll(taskType: string): Promise<readonly Task[]> {
     const inbox = this.#inboxes.get(taskType) ?? { tasks: [], exchanges: 0, reserved: 0, deliver: undefined };
     this.#inboxes.set(taskType, inbox);
@@ -227,21 +227,21 @@ export class TaskExchange {
     return this.#inboxes.get(taskType) as Inbox;
   }
 
-  /** Pauses requests for tasks. When several exchanges that were open at the first failure fail, they count as one failure. */
+  /** Pauses requests for tasks. Failures of exchanges that were open at the first failure do not count again. */
   #slowDown(sentAt: number, reason: string, status?: number): void {
     const { outageLog, stopping } = this.#options;
     if (stopping.aborted || sentAt < this.#failedAt) return;
     this.#failedAt = performance.now();
     this.#failures += 1;
-    outageLog.failed('exchange', reason);
+    outageLog.failed(reason);
     this.#pause(backoff(this.#failures, isRejection(status) ? rejectionPause : outagePause));
   }
 
   #speedUp(wanted: readonly Wanted[], { tasks, refused = [], statuses }: ExchangeResponse, ms: number): void {
     const { outageLog, pollTimeoutMs } = this.#options;
-    if (statuses === undefined) outageLog.succeeded('exchange');
-    else if (statuses.some(isRetryable)) outageLog.failed('exchange', `status ${statuses.find(isRetryable)}`);
-    for (const taskType of refused) outageLog.failed(`tasks of ${taskType}`, 'status 403');
+    if (statuses === undefined) outageLog.succeeded();
+    else if (statuses.some(isRetryable)) outageLog.failed(`status ${statuses.find(isRetryable)}`);
+    for (const { taskType } of wanted) outageLog.recordAccess(taskType, refused.includes(taskType));
     this.#failures = 0;
     // Prevents a busy loop when the router responds at once without tasks.
     const isEmpty = wanted.length > 0 && tasks.length === 0 && ms < pollTimeoutMs / 2 && statuses === undefined;

@@ -27,7 +27,7 @@ export function startTaskRunners(options: TaskRunnersOptions): () => Promise<voi
         options: {
           workerID: options.workerId,
           domain: options.domain,
-          // A runner at its limit checks again every pollInterval. One more than the real limit keeps the runner
+          // A runner at its limit checks again every pollInterval. A limit that is one too high keeps the runner
           // inside a poll instead, and the exchange waits for capacity (task-exchange.ts).
           concurrency: options.concurrency + 1,
           pollInterval: 0,

@@ -80,7 +80,7 @@ async function run(
   }
 }
 
-/** Stops at the first call that fails: the results must show what has been done until then. */
+/** Stops at the first call that fails: the results must show what was done before it. */
 async function carryOutAll(
   ids: readonly string[],
   carryOut: (id: string) => Promise<InterventionResult>,

@@ -9,7 +9,7 @@ import { describeReason } from '#lib/envelope/describe-reason.ts';
 
 const columns = ['at', 'task', 'type', 'state', 'attempt', 'waited', 'took', 'worker', 'domain'];
 
-/** Returns the lines of a table. A step that did not complete has its reason in the line below. */
+/** Returns the lines of a table. If a step did not complete, the line below it gives the reason. */
 export function describeSteps({ steps }: Timeline): string[] {
   if (steps.length === 0) return ['the engine has scheduled no task for this execution'];
   const [heading = '', ...rows] = formatTable(columns, steps.map(toRow));

@@ -40,7 +40,7 @@ export function fileDependency(folder: string, path: string): string {
   return `file:${relative(resolve(folder), resolve(path))}`;
 }
 
-/** Returns where npm has recorded that it got the package from. Without this record, as in pnpm, it is empty. */
+/** Returns where npm got the package from, according to npm's own record; empty without that record, as with pnpm. */
 function resolvedSource(installation: string): string {
   const file = join(installation, 'node_modules/.package-lock.json');
   if (!existsSync(file)) return '';

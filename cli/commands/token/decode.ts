@@ -8,7 +8,7 @@ export interface DecodedToken {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Returns header and claims of a JWT (RFC 7519), or null when the token is opaque. */
+/** Returns the header and claims of a JWT (RFC 7519), or null when the token is opaque. */
 export function decodeToken(token: string): DecodedToken | null {
   const [header, claims, signature, ...rest] = token.split('.');
   if (header === undefined || claims === undefined || signature === undefined || rest.length > 0) return null;

@@ -19,8 +19,8 @@ export interface Judgement {
 }
 
 /**
- * Evaluates methods, path and policies of a route in order, and returns the first certain refusal, or else the first
- * possible one. Rate limits and admission do not count, since they depend on the current load.
+ * Evaluates the methods, paths and policies of a route in order, and returns the first certain refusal, or else the
+ * first possible one. Rate limits and admission do not count, since they depend on the current load.
  */
 export function judgeRoute(
   route: GatewayRoute,
@@ -53,7 +53,7 @@ export function judgeRoute(
   return possible ?? { route: name, method, outcome: 'passes' };
 }
 
-/** Returns the path parameters by the patterns of an endpoint (`/adaptor/:mis/*`), or null when no pattern matches. */
+/** Returns the path parameters that an endpoint's patterns (`/adaptor/:mis/*`) yield, or null when none matches. */
 function parametersOf(patterns: readonly string[], path: string): Record<string, string> | null {
   const segments = (path.split('?', 1)[0] ?? '').replace(/(?<=.)\/$/, '').split('/');
   for (const pattern of patterns) {

@@ -13,7 +13,7 @@ import { CommandError } from '../../outcome.ts';
 export interface TokenSource {
   /** `-` is standard input. */
   readonly tokenFile?: string;
-  /** Base URL of the router, or true for that of `conductor.apiURL`. */
+  /** Base URL of the router, or true to derive it from `conductor.apiURL`. */
   readonly router?: string | true;
   readonly clientId?: string;
   readonly clientSecret?: string;

@@ -1,4 +1,4 @@
-// The parts of a diagram: nodes, one after the other, side by side, or in a loop.
+// The parts of a diagram: nodes one after the other, side by side, or in a loop.
 
 /** State of a part. `idle`: not reached. */
 export type Meaning = 'good' | 'open' | 'late' | 'bad' | 'idle';

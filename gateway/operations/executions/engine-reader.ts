@@ -1,4 +1,4 @@
-// Read-only access of the pages to the engine: GET only, few connections, a deadline for each page.
+// The pages' read-only access to the engine: GET only, few connections, a deadline for each page.
 
 import type { ServerResponse } from 'node:http';
 import { Engine } from '#lib/conductor/engine.ts';
@@ -15,7 +15,7 @@ const connections = 2;
 
 /** Creates readers of executions for the pages. */
 export interface EngineReaders {
-  /** Returns a reader for one response. Its calls end when the client goes away and at the deadline of the page. */
+  /** Returns a reader for one response. Its calls end when the client goes away or at the deadline of the page. */
   open(response: ServerResponse): ExecutionReader;
   close(): Promise<void>;
 }

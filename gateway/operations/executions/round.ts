@@ -14,7 +14,7 @@ export interface RoundStep {
   readonly execution: WholeExecution | undefined;
   /** Task domain or college; distinguishes several executions of one workflow. */
   readonly college: string | undefined;
-  /** Name of the event that starts it; empty for the first step and when it is unknown. */
+  /** Name of the event that starts it; empty for the first step and when the event is unknown. */
   readonly event: string;
   readonly next: readonly RoundStep[];
 }
@@ -23,7 +23,7 @@ export interface RoundStep {
 export interface Round {
   /** Usually only the execution of the request. */
   readonly first: readonly RoundStep[];
-  /** True when the engine has more follow-up executions than are read, or has no index to find them. */
+  /** True when the engine has more follow-up executions than are read, or has no index to find them in. */
   readonly isCut: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function readRound(
   const { executions: rows, total } = isQueryName(sourceId)
     ? await reader.search({ correlationIds: [sourceId] }, { offset: 0, size: maxFollowers })
     : { executions: [], total: 0 };
-  // The execution may not be in the index yet, or the engine may have none.
+  // The execution may not be in the index yet, or the engine may have no index.
   const ids = new Set([...rows.map(({ workflowId }) => workflowId), execution.workflowId]);
   ids.delete(sourceId);
   const followers: WholeExecution[] = [];

@@ -40,7 +40,7 @@ export function statusView(status: Status, options: StatusViewOptions): Html {
     </section>`;
 }
 
-/** One element, so that the elements after it keep their positions when there are reasons. */
+/** Renders one element, so that the elements after it keep their positions when there are reasons. */
 function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): Html {
   const list = (found: Status['readiness']['reasons']) =>
     Object.entries(found).flatMap(([name, lines]) => lines.map((line) => html`<li><b>${name}</b> ${line}</li>`));

@@ -1,3 +1,3 @@
 'use strict';
-// A stub of uuid62. Express Gateway generates an id per request that the router never uses: the request guard creates its own.
+// A stub of uuid62. Express Gateway generates a request id that the router never uses: its request guard creates one.
 exports.v4 = () => '';

@@ -23,7 +23,7 @@ export interface ReloaderOptions {
   readonly rootDir: string;
 }
 
-/** Reason of a repeated reload, for the log. */
+/** The reason that the log gives for a repeated reload. */
 const repetition = 'the previous reload could not fetch a remote file';
 
 /** Reloads the configuration on request, one reload at a time. */

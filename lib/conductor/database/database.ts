@@ -46,7 +46,7 @@ export interface EngineDatabase {
   removeEvents(before: number, limit: number): Promise<number>;
   /** Deletes the index rows of these ids that have no execution; returns the number deleted. */
   removeIndexRows(executionIds: readonly string[]): Promise<number>;
-  /** Returns the size of the data in bytes; on SQLite without free pages. */
+  /** Returns the size of the data in bytes; on SQLite, without free pages. */
   usedBytes(): Promise<number>;
   /** Makes the space of deleted rows available to new rows now (PostgreSQL's VACUUM). */
   compact(): Promise<void>;

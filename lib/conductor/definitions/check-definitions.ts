@@ -20,7 +20,7 @@ export interface CheckContext extends TimeoutContext {
  */
 export function checkDefinitions(definitions: ReadDefinitions, context?: CheckContext): string[] {
   if (definitions.unreadable.length > 0) {
-    // The definitions of broken files would be reported as missing, so checks between files are skipped.
+    // The definitions of broken files would be reported as missing, so checks across files are skipped.
     return [...definitions.problems, ...definitions.workflows.flatMap(checkWorkflow)];
   }
   return [

@@ -77,8 +77,9 @@ function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { d
 }
 
 /**
- * A handler's task domain is a constant: the engine cannot take it from the event. So an event whose name contains an MIS
- * code has one handler per college, by a template or by files, and the handler's name, event and domain must agree.
+ * A handler's task domain is a constant: the engine cannot take it from the event. So an event whose name contains an
+ * MIS code has one handler per college, from a template or from one file each, and the handler's name, event and domain
+ * must agree.
  */
 function checkDomain(
   file: HandlerFile,

@@ -15,7 +15,7 @@ import {
 } from './mdm-workflows.ts';
 import { findWorkflow, tasksOf } from './workflow-tasks.ts';
 
-/** Events whose handlers start an execution that the reconciler starts when the event is lost. */
+/** Events whose handlers start an execution, which the reconciler starts instead when the event is lost. */
 interface RepairedEvents {
   readonly producer: string;
   readonly started: string;
@@ -50,7 +50,7 @@ function eventsOf(definitions: Definitions, { producer, started }: RepairedEvent
   );
 }
 
-/** If the outcome of an execution is unknown, the reconciler has outputs only of the tasks that it reads. */
+/** If the outcome of an execution is unknown, the reconciler has the outputs of only those tasks that it reads. */
 function checkEvent({ source, path }: ProducedEvent, { tasks }: RepairedEvents): string[] {
   const located = tasksOf(source.definition);
   const missing = tasks.filter((name) => !located.some(({ task }) => task.taskReferenceName === name));

@@ -1,4 +1,4 @@
-// Conditions of event handlers: JavaScript expressions that are evaluated with the event as `$`, as the engine does.
+// Conditions of event handlers: JavaScript expressions that are evaluated with the event as `$`, as in the engine.
 
 import { type Context, Script, createContext, runInContext } from 'node:vm';
 
@@ -12,7 +12,7 @@ const deadlineMs = 2_000;
 export class Condition {
   readonly #text: string;
   #script: Script | undefined;
-  /** Created at the first evaluation, which takes milliseconds, and reused. */
+  /** Created at the first evaluation and reused, because creation takes milliseconds. */
   #sandbox: Sandbox | undefined;
 
   constructor(text: string) {

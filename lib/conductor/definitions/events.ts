@@ -43,7 +43,7 @@ export function producedEvents({ workflows }: Pick<Definitions, 'workflows'>): P
   );
 }
 
-/** Returns true for a sink in the engine's own queues, the only sinks that workflows may use. */
+/** Returns true for a sink that is a queue of the engine, the only kind that workflows may use. */
 export function isEngineSink(sink: string | undefined): boolean {
   return sink !== undefined && /^conductor(:|$)/.test(sink);
 }

@@ -16,7 +16,7 @@ export function isTemplate({ name }: Pick<EventHandler, 'name'>): boolean {
 }
 
 /**
- * Returns the definitions to register with a configuration: in place of a template, one event handler for each college
+ * Returns the definitions to register for a configuration: in place of a template, one event handler for each college
  * whose workers have a task domain (`adaptor.<mis>.domain`). A college's own file takes the place of the template.
  */
 export function forColleges<T extends Pick<Definitions, 'eventHandlers'>>(definitions: T, config: Config): T {

@@ -69,7 +69,7 @@ export const workflowSchema = Type.Object(
   strict,
 );
 
-/** `workflows/tasks/<name>.json`. Fields with unsuitable defaults in the engine are required. */
+/** Schema of `workflows/tasks/<name>.json`. Fields with unsuitable defaults in the engine are required. */
 export const taskDefSchema = Type.Object(
   {
     name,
@@ -103,7 +103,7 @@ const startWorkflow = Type.Object(
   strict,
 );
 
-/** Schema of `event-handlers/<name>.json`. A name with `{mis}` is that of a template: for-colleges.ts. */
+/** Schema of `event-handlers/<name>.json`. A name with `{mis}` is that of a template: see for-colleges.ts. */
 export const eventHandlerSchema = Type.Object(
   {
     name: Type.String({ pattern: '^([A-Za-z0-9_-]|\\{mis\\})+$' }),

@@ -33,7 +33,7 @@ const asynchronous = new Set([
   'JDBC',
 ]);
 
-/** Returns true for a type that the engine carries out itself. */
+/** Returns true for a type whose tasks the engine executes itself. */
 export function isSystemTask(type: string): boolean {
   return asynchronous.has(type) || (type !== 'SIMPLE' && Object.hasOwn(taskTypes, type));
 }

@@ -35,8 +35,8 @@ function named(name: keyof Caller, value: unknown): Partial<Caller> {
 }
 
 /**
- * Returns whether a row of the engine's index may belong to this client, route or request: its text contains them, or was truncated.
- * Clients can put the same text into their data, so only the execution itself is conclusive.
+ * Returns whether a row of the engine's index may belong to this client, route or request: its text contains them, or
+ * was truncated. Clients can put the same text into their data, so only the execution itself is conclusive.
  */
 export function mayBeOf(inputText: string, expected: Pick<Caller, 'clientId' | 'route' | 'requestId'>): boolean {
   if (isCut(inputText)) return true;

@@ -4,8 +4,9 @@
 import type { ExecutionStatus } from '../types.ts';
 
 /**
- * Returns the reason with which a paused execution is terminated, after no task of it was found to be polled. It names
- * the last resumption, because another router, whose own cancellation fails, may resume the execution after that check.
+ * Returns the reason with which a paused execution is terminated after a check has found that none of its tasks was
+ * polled. It names the last resumption, because another router, whose own cancellation fails, may resume the execution
+ * after that check.
  */
 export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus, 'lastRetriedTime'>): string {
   const reason = 'cancelled by its client';

@@ -20,7 +20,7 @@ const sortOf: Readonly<Record<Order, string>> = {
   'first-ended': 'endTime:ASC|workflowId:ASC',
 };
 
-/** Limit of an input or output in a row, in bytes, so that a page of 8 MiB responses fits a small router's memory. */
+/** Limit on an input or output in a row, in bytes: a page of 8 MiB responses must fit in a small router's memory. */
 export const longestString = 65_536;
 
 /** The engine's index. An engine without one responds to every search with an empty result: see index-presence.ts. */

@@ -79,7 +79,7 @@ export class ExecutionApi {
   }
 
   /**
-   * Records, among the router's records, the ends that no router has seen. An engine with an index does this itself.
+   * Adds the ends that no router has seen to the router's records. An engine with an index does this itself.
    * @param onBatch called after each batch; resolves to false to stop
    */
   async recordEnds(onBatch: () => Promise<boolean>): Promise<void> {
@@ -94,7 +94,7 @@ export class ExecutionApi {
     return (await this.#index()).recordEnd(executionId, status);
   }
 
-  /** Removes executions that the engine no longer has from the router's records. */
+  /** Removes from the router's records the executions that the engine no longer has. */
   async forget(executionIds: readonly string[]): Promise<void> {
     await (await this.#index()).forget(executionIds);
   }
@@ -127,7 +127,7 @@ export class ExecutionApi {
   }
 
   /**
-   * Deletes executions in any state, with their tasks and index rows. It cannot be undone.
+   * Deletes executions in any state, with their tasks and index rows. This cannot be undone.
    * @param executionIds at most 1,000
    */
   async remove(executionIds: readonly string[]): Promise<RemovedExecutions> {

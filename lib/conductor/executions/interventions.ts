@@ -23,7 +23,7 @@ export type InterventionPreview =
 /** The result of an intervention in one execution. */
 export interface InterventionResult {
   readonly executionId: string;
-  /** `unknown`: the engine did not respond. `not tried`: the engine failed before its turn. */
+  /** `unknown`: the engine did not respond. `not tried`: the engine failed before this execution's turn. */
   readonly outcome: 'done' | 'refused' | 'unknown' | 'not tried';
   /** Reason for a refusal, the error of an unknown outcome, or a warning. */
   readonly reason?: string;
@@ -75,7 +75,7 @@ function previewRetry(execution: WholeExecution): InterventionPreview {
 
 /**
  * Carries out an intervention.
- * @param reason reason of a termination, visible to everyone who can read the execution
+ * @param reason reason for a termination, visible to everyone who can read the execution
  * @throws EngineError when the engine does not respond; a refusal by the engine is returned as the outcome
  */
 export async function carryOutIntervention(

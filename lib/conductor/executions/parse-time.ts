@@ -3,8 +3,8 @@
 const format = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{1,2})(:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /**
- * Returns milliseconds since 1970; NaN for a text that is not a time. Takes RFC 3339, also without the time of day, seconds
- * or zone, and with a space and an hour of one digit: `2026-11-21 8:00`. Times without a zone are UTC.
+ * Returns milliseconds since 1970; NaN for a text that is not a time. Accepts RFC 3339, even without the time of day,
+ * seconds or zone, with a space for `T`, and with a one-digit hour: `2026-11-21 8:00`. Times without a zone are UTC.
  */
 export function parseTime(text: string): number {
   const [, date = '', hour = '0', rest = ':00', zone = 'Z'] = format.exec(text) ?? [];

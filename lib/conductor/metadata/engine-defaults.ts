@@ -18,7 +18,7 @@ export interface ObjectFields {
 
 type ObjectSchema = { readonly properties: object; readonly required?: readonly string[] };
 
-/** Returns order and required fields of a file's schema. */
+/** Returns the field order and the required fields of a file's schema. */
 function fieldsOf({ properties, required = [] }: ObjectSchema): Pick<ObjectFields, 'order' | 'required'> {
   return { order: Object.keys(properties), required };
 }

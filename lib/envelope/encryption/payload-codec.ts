@@ -71,7 +71,7 @@ export class PayloadCodec {
   /**
    * Encodes a response for the output of the execution. The response is encrypted when the request is, so that workers can
    * get the key before the router does.
-   * @param inbound the encoded request from the engine, which has been decoded: its `clientId` is that of the client
+   * @param inbound the encoded request from the engine; its `clientId` was verified when it was decoded
    */
   packOutbound(response: BackEndResponse, { inbound, executionId }: { inbound: unknown; executionId: string }): object {
     const { active } = this.#keys;
@@ -102,8 +102,8 @@ export class PayloadCodec {
   }
 
   /**
-   * Returns the client of the request of an encrypted response, from the ciphertext of the request; undefined when the
-   * response is not encrypted.
+   * Returns the client whose request led to an encrypted response, from the ciphertext of the request; undefined when
+   * the response is not encrypted.
    * @param encoded the request and the response from the engine
    * @throws PayloadUnreadable when the request was changed or replaced
    */
@@ -127,7 +127,7 @@ export class PayloadCodec {
   }
 
   /**
-   * Reverses {@link packText}; returns undefined for a value that is no packed text.
+   * Reverses {@link packText}; returns undefined for a value that is not a packed text.
    * @throws PayloadUnreadable, TypeError when a JSON-escaped text is malformed
    */
   unpackText(value: unknown, binding: Binding): string | undefined {
@@ -145,7 +145,7 @@ export function createPayloadCodec(config: Pick<Config, 'payload.key' | 'payload
   return new PayloadCodec(readPayloadKeys(config));
 }
 
-/** Returns the fields of a request that are also unencrypted. */
+/** Returns the fields of a request that also have unencrypted copies. */
 function copiesOf({ httpMethod, requestId, clientId, route }: Partial<Inbound>): unknown[] {
   return [httpMethod, requestId, clientId, route];
 }
@@ -154,8 +154,8 @@ const bindInbound = (requestId: string): Binding => ({ contentType: 'inbound', s
 const bindOutbound = (executionId: string): Binding => ({ contentType: 'outbound', subject: executionId });
 
 /**
- * Verifies the unencrypted copies, which decisions depend on: a response of 500 must not pass as 200, and the client of
- * the request gets the response.
+ * Verifies the unencrypted copies, which decisions depend on: a response of 500 must not pass as 200, and the response
+ * must go to the client of the request.
  */
 function expectSame(clear: readonly unknown[], sealed: readonly unknown[]): void {
   if (clear.some((value, index) => value !== sealed[index]))

@@ -29,7 +29,7 @@ export interface Span {
   readonly traceparent: string;
   /** Starts a child span. */
   start(name: string, options?: SpanOptions): Span;
-  /** Ends the span; called once. A span that is not ended is never sent. */
+  /** Ends the span; call it once. A span that is not ended is never sent. */
   end(end?: SpanEnd): void;
 }
 

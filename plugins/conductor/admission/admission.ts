@@ -97,7 +97,7 @@ export class Admission {
     this.#rejectWhileOpen(request);
     const permitRequest = permitRequestOf(request);
     const leftMs = startBefore - performance.now();
-    // The rest of the time is for the execution itself, at least half of it.
+    // The rest of the time, at most half of it, is for the execution itself.
     const queueMs = Math.max(leftMs - limiter.averageHeldMs(permitRequest), leftMs / 2);
     const pending = limiter.acquire(permitRequest, gone, queueMs);
     const result = pending instanceof Promise ? await pending : pending;

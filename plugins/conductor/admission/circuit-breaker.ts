@@ -7,7 +7,7 @@ export type BreakerState = 'closed' | 'open' | 'half-open';
 
 /** When a circuit breaker opens, and for how long. */
 export interface BreakerThresholds {
-  /** Outcomes older than this do not count, in milliseconds. */
+  /** Outcomes older than this many milliseconds do not count. */
   windowMs: number;
   /** Minimum number of outcomes in the window before the breaker may open. */
   minCalls: number;
@@ -55,7 +55,7 @@ export class CircuitBreaker {
     return this.#state;
   }
 
-  /** True when the breaker is closed and has no recent outcome: a new one would behave the same. */
+  /** True when the breaker is closed and has no recent outcome: a new breaker would behave the same. */
   get isPristine(): boolean {
     return this.state === 'closed' && this.#counts().requests === 0;
   }
@@ -69,8 +69,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Begins a call. While half-open, it is the probe: other calls are rejected until the probe has an outcome or is
-   * abandoned.
+   * Begins a call. While the breaker is half-open, the call is the probe: other calls are rejected until the
+   * probe has an outcome or is abandoned.
    * @returns function to call when the call ends without an outcome, so that another call may probe. A late call does
    *   nothing
    */

@@ -64,7 +64,7 @@ export class Resumes {
     this.#start(executionId, undefined);
   }
 
-  /** Ends the background work for an execution; the caller then does it. @returns false when there was none */
+  /** Ends the background work for an execution; the caller then takes it over. @returns false when there was none */
   async claim(executionId: string): Promise<boolean> {
     const work = this.#works.get(executionId);
     if (work === undefined) return false;

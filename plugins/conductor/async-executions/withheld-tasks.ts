@@ -1,8 +1,8 @@
 // Withholds three kinds of tasks, whichever router polls them: tasks of executions that are being cancelled, tasks of
 // second executions of an Idempotency-Key, and tasks that the engine delivers a second time.
 //
-// The engine does not order a poll and a termination: the last write wins. So cancelling first pauses the execution and
-// then checks whether its task was taken. Polling takes the task and then checks whether its execution is paused. At
+// The engine does not order a poll and a termination: the last write wins. So a cancellation first pauses the execution
+// and then checks whether its task was taken. A poll takes the task and then checks whether its execution is paused. At
 // least one of the two sees the other.
 
 import { setTimeout as pause } from 'node:timers/promises';

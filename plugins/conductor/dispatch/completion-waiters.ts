@@ -38,7 +38,7 @@ export class CompletionWaiters {
   /** Number of calls in progress that lead to a wait. */
   #starting = 0;
   #whenIdle: (() => void)[] = [];
-  /** Moving average of how long waits take, in milliseconds. Timed reads begin well after it. */
+  /** Moving average of the duration of a wait, in milliseconds. Timed reads begin well after it. */
   #averageWaitMs = shortestPauseMs;
 
   constructor(engine: Pick<Engine, 'getStatus'>, log: Logger) {

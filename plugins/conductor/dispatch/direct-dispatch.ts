@@ -18,8 +18,8 @@ export type DispatchMessage =
   /** The sender holds polls for this queue, which take up to `count` tasks. */
   | { readonly wanted: QueueName; readonly count: number }
   /**
-   * Tasks for the receiver's workers; none when the sender has no more. `returned`: the sender has stopped, and got them
-   * from the receiver.
+   * Tasks for the receiver's workers; none when the sender has no more. `returned`: the sender has stopped, and
+   * gives back tasks that it got from the receiver.
    */
   | { readonly given: readonly Task[]; readonly of: QueueName; readonly returned?: true };
 

@@ -35,7 +35,7 @@ export function dispatchedTaskId({ executionId, referenceName }: TaskReference):
 }
 
 /**
- * Reads a task from the engine by either kind of id, ended or not; of several attempts, the last one.
+ * Reads a task, ended or not, from the engine by either kind of id; of several attempts, the last one.
  * @returns undefined when there is no such task
  * @throws EngineError
  */

@@ -46,8 +46,8 @@ export interface HeldPoll {
 const defaultFetchMs = 5_000;
 
 /**
- * Holds a poll in one or several queues. Resolves with tasks as soon as there are some; with none after the timeout, when
- * no fetch is in flight, or when the worker disconnects.
+ * Holds a poll in one or several queues. Resolves with tasks as soon as there are some; with none once the timeout has
+ * passed and no fetch is in flight, or when the worker disconnects.
  */
 export async function holdPoll(wanted: readonly Wanted[], poll: Poll): Promise<Task[]> {
   const { workerId, timeoutMs, fetchMs = defaultFetchMs, signal } = poll;

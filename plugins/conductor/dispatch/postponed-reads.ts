@@ -1,7 +1,7 @@
-// Dispatches a read again that its worker has postponed: reported as IN_PROGRESS, with callbackAfterSeconds.
+// Dispatches a read again after its worker has postponed it by reporting IN_PROGRESS with callbackAfterSeconds.
 //
-// The engine has the task queued in the direct domain, which no worker polls. A router that stops forgets its postponed
-// reads.
+// The engine keeps the task queued in the direct domain, which no worker polls. A router that stops forgets its
+// postponed reads.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -66,7 +66,7 @@ export class PostponedReads {
   }
 
   /**
-   * Logs the first error and never rejects. Until the engine says what has become of the task, it tries again.
+   * Logs the first error and never rejects. Tries again until the engine says what has become of the task.
    * @param pauseMs pause before the next attempt, in milliseconds
    */
   async #dispatch(taskId: string, pauseMs: number): Promise<void> {

@@ -191,7 +191,7 @@ export class TaskQueue implements PolledQueue {
     this.#ready = this.#ready.filter((task) => task.taskId !== taskId);
   }
 
-  /** Removes and returns the first `count` dispatched tasks that no worker has yet, for another router's workers. */
+  /** Removes and returns the first `count` dispatched tasks that no worker has taken, for another router's workers. */
   takeDispatched(count: number): Task[] {
     const taken = this.#ready.filter(({ taskId }) => isDispatchedTaskId(taskId)).slice(0, count);
     this.#ready = this.#ready.filter((task) => !taken.includes(task));

@@ -13,7 +13,7 @@ import { type Coding, compressBody, isCompressible, varyBy } from '../../../gate
 
 /** When responses are compressed. */
 export interface CompressOptions {
-  /** Bodies up to this size stay as they are, in bytes. */
+  /** Bodies of up to this many bytes stay as they are. */
   readonly overBytes: number;
 }
 

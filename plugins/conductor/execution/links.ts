@@ -46,7 +46,7 @@ export function linkProblems({ routes, endpoints }: Pick<PolicyContext, 'routes'
     );
 }
 
-/** Reports paths of the policy `executions` that do not have `:id`, which links fill in, as their only parameter. */
+/** Reports paths of the policy `executions` whose parameters are not just `:id`, which links fill in. */
 export function pathProblems({ endpoints }: Pick<PolicyContext, 'endpoints'>): string[] {
   return endpoints
     .flatMap(({ templates }) => templates)

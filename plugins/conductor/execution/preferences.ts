@@ -23,7 +23,7 @@ const token = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Members of a list. A comma inside a quoted string is not a separator. An unclosed string extends to the end. */
 const members = /(?:[^",]|"(?:[^"\\]|\\[\s\S])*"?)+/g;
 /**
- * `token [BWS "=" BWS word]`, followed by any parameters. Whitespace before a word needs one after it: two adjacent
+ * `token [BWS "=" BWS word]`, followed by any parameters. Whitespace after `=` matches only before a word: two adjacent
  * `[ \t]*` would take quadratic time.
  */
 const preference = /^([^\s=;"]+)(?:[ \t]*=(?:[ \t]*("(?:[^"\\]|\\.)*"|[^\s=;"]+))?)?[ \t]*(?:;.*)?$/s;
@@ -57,7 +57,7 @@ export function parsePreferences(field: string | undefined): Preferences {
   return { respondAsync, waitSeconds, others: others.length === 0 ? undefined : others.join(', ') };
 }
 
-/** Returns the name in lower case and the value. A missing value equals an empty one (section 2). */
+/** Returns the name in lower case, and the value. A missing value equals an empty one (section 2). */
 function readMember(member: string): { name: string; value: string } {
   const [, name = '', value = ''] = preference.exec(member) ?? [];
   if (!token.test(name)) return { name: '', value: '' };

@@ -22,11 +22,11 @@ export interface FailedStart {
 const lookupTimeoutMs = 1_500;
 /**
  * Largest difference between the clocks of the engine and of the routers, in milliseconds. Executions that started
- * earlier belong to other requests: clients may send an `X-Request-Id`, the correlation id, more than once. It is long,
- * because the client of a write that was missed would repeat the write.
+ * earlier belong to other requests: clients may send an `X-Request-Id`, the correlation id, more than once.
+ * The value is large, because the client of a write that was missed would repeat the write.
  */
 const maxClockDifferenceMs = 900_000;
-/** The names of workflows are not longer. Inputs and outputs are not needed. */
+/** Bytes kept of each string: no workflow name is longer, and inputs and outputs are not needed. */
 const longestString = 1_024;
 
 /**

@@ -59,7 +59,7 @@ export async function findFirst(
 
 /**
  * Makes the engine schedule the task of an execution, in case the engine was killed right after it had stored the
- * execution. The reconciler, which reads the index, does not find such an execution. On others this has no effect.
+ * execution. The reconciler, which reads the index, does not find such an execution. Other executions are unaffected.
  */
 async function evaluate(executionId: string, api: KeyedExecutions): Promise<void> {
   try {

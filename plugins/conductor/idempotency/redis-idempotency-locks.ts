@@ -44,7 +44,7 @@ export class RedisIdempotencyLocks implements IdempotencyLocks {
     }
   }
 
-  /** Waits for the local lock. Other routers do not announce a release: for their locks it waits the whole time. */
+  /** Waits for the local lock. Other routers do not announce a release: a wait for their locks takes `withinMs`. */
   async waitForRelease(name: string, withinMs: number): Promise<void> {
     if (this.#local.holds(name)) await this.#local.waitForRelease(name, withinMs);
     else await pause(withinMs);

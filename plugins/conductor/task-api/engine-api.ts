@@ -269,7 +269,7 @@ class EngineApi {
     return { result, ...(await updates.update(result, body)) };
   }
 
-  /** Reports results at the same time. @returns the status of each, as a separate call would return it */
+  /** Reports results concurrently. @returns the status of each, as a separate call would return it */
   async #reportAll(results: readonly Buffer[], context: CallContext): Promise<number[]> {
     const statusOf = (result: Buffer) =>
       this.#report(result, context).then(
@@ -284,7 +284,7 @@ class EngineApi {
     return Promise.all(results.map(statusOf));
   }
 
-  /** Reads the body of a call with results, and calls `use` with it while the body counts toward the memory budget. */
+  /** Reads the body of a call with results, and calls `use` with it while the body counts towards the memory budget. */
   async #withBody<T>({ request, clientId, gone }: CallContext, use: (body: Buffer) => Promise<T>): Promise<T> {
     const maxBytes = this.#config['router.maxResponseBytes'] * resultOverhead;
     const announced = announcedBytes(request);

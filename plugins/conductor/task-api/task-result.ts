@@ -16,7 +16,7 @@ const statuses: ReadonlySet<unknown> = new Set([
  * - The first makes the engine read the output from any location, including its local files. An endless file stops the
  *   engine, and an execution whose file is missing can never end.
  * - The second links another execution as a sub-workflow.
- * - The third is a second output.
+ * - The third is another output.
  */
 const reservedFields: ReadonlySet<string> = new Set([
   'externaloutputpayloadstoragepath',

@@ -98,7 +98,7 @@ export class TaskUpdates {
   }
 
   /**
-   * Reports a result. The engine ignores a second result of the same task, so workers may repeat it.
+   * Reports a result. The engine ignores a second result of the same task, so a worker may report its result again.
    * @param body the TaskResult as the worker sent it; numbers are never reformatted
    * @throws EngineError when the engine is unreachable
    */
@@ -106,8 +106,8 @@ export class TaskUpdates {
     const task = this.#delivered.get(result.taskId);
     const reference = parseDispatchedTaskId(result.taskId);
     const { executionId = result.workflowInstanceId } = reference ?? task ?? {};
-    // When the result names a different execution than its task has, the engine would accept it, and waiters of that
-    // execution would get this task's output.
+    // If the result named an execution other than its task's, the engine would accept it, and waiters of that execution
+    // would get this task's output.
     if (executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
     if (result.extendLease === true) return { response: await this.#extendLease(result, body), queue: task };
     const response =
@@ -118,7 +118,7 @@ export class TaskUpdates {
   }
 
   /**
-   * Completes an execution of this router, whose task another router has completed.
+   * Completes an execution of this router after its task was completed through another router.
    * @returns false when only the engine can tell whether the execution has ended
    */
   completedElsewhere(executionId: string, completed: CompletedTask): boolean {
@@ -168,7 +168,7 @@ export class TaskUpdates {
       this.#dependencies.postponedReads.dispatchAfter(result.callbackAfterSeconds ?? 0, result.taskId);
     else this.#delivered.delete(result.taskId);
     this.#wake(result, body, { task, completed: completedTask(result, reference.referenceName) });
-    // The engine responds with its own id of the task, which the worker does not know.
+    // The engine responds with its own id for the task, which the worker does not know.
     return accepted(result);
   }
 
@@ -213,7 +213,7 @@ export class TaskUpdates {
     body: Buffer,
     { form, ...reference }: TaskReference & { form: 'COMPLETED' | 'COMPLETED/sync' },
   ): Promise<EngineResponse> {
-    // Latin-1 maps each byte to one character, so that the output is not decoded and encoded.
+    // Latin-1 maps each byte to one character, so the output is not decoded from UTF-8 and encoded again.
     const output = result.outputData == null ? '{}' : memberText(body.toString('latin1'), 'outputData');
     return this.#engine.request({
       method: 'POST',
@@ -230,7 +230,7 @@ export class TaskUpdates {
     return this.#report(result, withTaskId(body, pending.taskId));
   }
 
-  /** Wakes the waiters of an execution for whose pending task the engine has taken a result. */
+  /** Wakes the waiters of an execution after the engine has taken a result for its pending task. */
   #wake(
     { workflowInstanceId }: TaskResult,
     body: Buffer,
@@ -254,7 +254,7 @@ export class TaskUpdates {
     const { wakeUps } = this.#dependencies;
     const { tasks = [], workflowId, status, output = {} } = execution;
     const { reasonForIncompletion = '', lastRetriedTime = 0 } = execution;
-    // Not the whole execution: with several routers a wake-up is a message in Redis, and the input holds the request.
+    // The input is left out: it holds the request, and with several routers a wake-up is a message in Redis.
     const reduced = { workflowId, status, output, reasonForIncompletion, lastRetriedTime };
     wakeUps.executionChanged(executionId, { status: reduced });
     const scheduled = tasks.filter((task) => task.status === 'SCHEDULED');
@@ -319,7 +319,7 @@ function withTaskId(body: Buffer, taskId: string): string {
 }
 
 /**
- * True when the engine has no pending task for a result, and ignored it. Conductor responds 200 with the task's id
+ * True when the engine has no pending task for a result and has ignored it. Conductor responds 200 with the task's id
  * when it has taken a result by reference, and without a body when it has not.
  */
 function isNotPending({ status, body }: AcceptedUpdate['response']): boolean {

@@ -8,14 +8,14 @@ export interface WorkerExchange {
   readonly workerId: string | undefined;
   /** How long the exchange may wait for tasks, in milliseconds. */
   readonly timeoutMs: number;
-  /** Queues whose tasks it takes, with the maximum number of tasks of each. */
+  /** Queues from which to take tasks, with the maximum number of tasks from each. */
   readonly wanted: readonly (QueueName & { readonly count: number })[];
   /** Results, each the text of a TaskResult. */
   readonly results: readonly Buffer[];
 }
 
 /**
- * Maximum number of results in one exchange, because each becomes a call to the engine. Workers of this product report
+ * Maximum number of results in one exchange; each becomes a call to the engine. Workers of this product report
  * at most as many as they run concurrently.
  */
 const maxResults = 1_000;

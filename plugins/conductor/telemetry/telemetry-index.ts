@@ -57,7 +57,7 @@ export class TelemetryIndex {
     this.#earlyEvents.set(executionId, { taskType, handedOutAt: performance.now() });
   }
 
-  /** Notes that a worker has reported a result. An extension of the lease is none: the task stays with its worker. */
+  /** Notes that a worker has reported a result. A lease extension is not one: the task stays with its worker. */
   reported({ workflowInstanceId: executionId, outputData, extendLease }: TaskResult): void {
     if (extendLease === true) return;
     const backEndMs = backEndMsOf(outputData);

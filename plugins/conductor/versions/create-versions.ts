@@ -39,7 +39,7 @@ export interface Versions {
 /**
  * Creates the versions of a configuration. They are not visible before the configuration is activated.
  * @param state shared state that outlives the configuration
- * @param policies by the parameters of the policy
+ * @param policies the uses of the policy `workflow`, by their parameters
  */
 export function createVersions(
   services: RouterServices,

@@ -8,8 +8,8 @@ export class EngineFailures {
   #last = Number.NEGATIVE_INFINITY;
 
   /**
-   * Notes a call. Failures are calls without a response and starts with a 5xx. Other 5xx responses concern a single
-   * execution.
+   * Notes a call. A call without a response is a failure, and so is a start that gets a 5xx. Other 5xx responses
+   * concern a single execution.
    */
   observe({ request: { method, path }, outcome }: EngineCall): void {
     const isStart = method === 'POST' && path === '/api/workflow';

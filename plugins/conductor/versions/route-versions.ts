@@ -77,7 +77,7 @@ export class RouteVersions {
   }
 
   /**
-   * Chooses the version of a request and adds it to log and response.
+   * Chooses the version of a request and adds it to the log and the response.
    * @throws Problem `workflow-version-forbidden` (403), `unknown-workflow-version` (400)
    */
   choose(request: Request, response: Response): ChosenVersion {
@@ -105,7 +105,8 @@ export class RouteVersions {
   }
 
   /**
-   * Sets the version in log and response: the chosen one, or that of the first request with the same Idempotency-Key.
+   * Sets the version in the log and the response: the chosen one, or that of the first request with the same
+   * Idempotency-Key.
    */
   show(version: number, response: Response): void {
     contextOf(response.req).workflowVersion = version;

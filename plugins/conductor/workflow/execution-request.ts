@@ -44,7 +44,7 @@ export interface ExecutionRequest {
 
 /**
  * The result of serving a request: the id of the execution for the client, and what the client receives. A
- * `StartedExecution` is only what the engine has started for it.
+ * `StartedExecution` is only what the engine has started for a request.
  */
 export interface ServeResult {
   /** Undefined when nothing was started, because the client had disconnected. */

@@ -35,7 +35,7 @@ type StoreServices = Pick<SharedServices, 'config' | 'redis' | 'addReadinessNoti
 
 /**
  * Creates the stores.
- * @param lease of a permit in Redis, in milliseconds
+ * @param lease lease of a permit in Redis, in milliseconds
  * @throws Error when `limits.store` is `redis` and there is no `redis.url`
  */
 export function createStores({ config, redis, addReadinessNotice }: StoreServices, lease: number): Stores {

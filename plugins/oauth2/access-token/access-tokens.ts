@@ -28,7 +28,7 @@ export class AccessTokens {
   }
 
   /**
-   * Verifies a token and returns what it grants. A token with three segments is a JWT, any other token is opaque.
+   * Verifies a token and returns what it grants. A token with three segments is a JWT; any other token is opaque.
    * @throws InvalidTokenError when it must not be accepted
    * @throws ProviderError when the identity provider must be asked and gives no usable response
    */

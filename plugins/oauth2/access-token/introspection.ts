@@ -29,7 +29,7 @@ export interface IntrospectionOptions {
 const maxRemembered = 10_000;
 /**
  * How long a result is reused, in milliseconds: the longest that a revoked token is accepted (RFC 7662 section 4). A
- * rejection is kept only to absorb repeats, because the provider may learn of a new token after it was issued.
+ * rejection is kept only briefly, to absorb repeats, because the provider may learn of a new token after it was issued.
  */
 const activeForMs = 30_000;
 const inactiveForMs = 1_000;
@@ -137,8 +137,9 @@ export class Introspection {
 
 /**
  * Rejects tokens that are not bearer access tokens. The provider also finds active refresh tokens, whatever
- * `token_type_hint` says (RFC 7662 section 2.1). It tells them by a missing `token_type`, because only access tokens have
- * a type (RFC 6749 section 7.1), or by `token_use` (Ory Hydra; Amazon Cognito calls access tokens `access`).
+ * `token_type_hint` says (RFC 7662 section 2.1). The response identifies them by a missing `token_type`, because only
+ * access tokens have a type (RFC 6749 section 7.1), or by `token_use` (Ory Hydra; Amazon Cognito calls access tokens
+ * `access`).
  * @throws InvalidTokenError
  */
 function checkTokenType({ token_type: type, token_use: use }: Claims, requiresTokenType: boolean): void {

@@ -1,4 +1,4 @@
-// The error for a token that must not be accepted, with the reason for log and metrics.
+// The error for a token that must not be accepted, with the reason, for the log and the metrics.
 
 /** Why a token was rejected. The client learns only whether it has expired. */
 export type InvalidTokenReason =

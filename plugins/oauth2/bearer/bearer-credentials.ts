@@ -7,7 +7,7 @@ import { credentialsMalformed, credentialsMissing } from './challenge.ts';
 const authorization = 'authorization';
 /**
  * The field that Conductor's SDKs use. The policy removes it and `Authorization` from each request, even when the route
- * does not accept this one.
+ * does not accept `X-Authorization`.
  */
 const alternative = 'x-authorization';
 

@@ -33,7 +33,8 @@ const minRsaBits = 2048;
 type Jwk = Record<string, unknown>;
 
 /**
- * Returns the usable keys of a key set: with a `kid`, for signatures, of an accepted algorithm. Other keys are ignored.
+ * Returns the usable keys of a key set: those that have a `kid` and may verify signatures of an accepted algorithm.
+ * Other keys are ignored.
  * @throws ProviderError `bad-answer` when the body is not a key set or has no usable key
  */
 export function parseKeySet(body: Buffer, accepted: ReadonlySet<Algorithm>): KeySet {

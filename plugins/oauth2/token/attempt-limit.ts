@@ -61,7 +61,7 @@ export class AttemptLimit {
     }
   }
 
-  /** Serializes the steps, so that a step acts on the state that it has read. */
+  /** Serialises the steps, so that a step acts on the state that it has read. */
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#lastStep.then(step);
     this.#lastStep = result.catch(() => undefined);

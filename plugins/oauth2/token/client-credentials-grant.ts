@@ -39,8 +39,8 @@ export class ClientCredentialsGrant {
 
   /**
    * Requests a token and returns the response from the provider, reduced to the members of RFC 6749 section 5.1.
-   * @param requestedScope scope that the client requested; undefined stands for `oauth.tokenScope`, or leaves it to the
-   *   provider
+   * @param requestedScope scope that the client requested; when undefined, `oauth.tokenScope` applies, or the provider
+   *   chooses
    * @throws OAuthError when the provider rejects the request
    * @throws ProviderError when the provider gives no usable response
    */
@@ -59,8 +59,8 @@ export class ClientCredentialsGrant {
   }
 
   /**
-   * Builds the request from known parameters only. It uses HTTP Basic when the provider supports that, as RFC 6749
-   * section 2.3.1 prefers.
+   * Builds the request from known parameters only. It uses HTTP Basic, as RFC 6749 section 2.3.1 prefers, unless the
+   * provider supports `client_secret_post` but not Basic.
    */
   #message(
     client: ClientCredentials,

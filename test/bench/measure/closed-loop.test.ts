@@ -28,7 +28,7 @@ describe('a closed loop', () => {
     expect(server.most).toBe(5);
   });
 
-  it('with a limit of requests, sends exactly that many and waits for the last response', async () => {
+  it('with a limit on requests, sends exactly that many and waits for the last response', async () => {
     const server = countingServer();
     const sample = await runClosedLoop({ inFlight: 3, seconds: 60, requests: 10, request: server.request });
     expect(server).toMatchObject({ served: 10, now: 0 });

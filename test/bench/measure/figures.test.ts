@@ -11,7 +11,7 @@ describe('a percentile', () => {
     expect([50, 90, 99, 100].map((percent) => percentile(hundred, percent))).toEqual([50, 90, 99, 100]);
   });
 
-  it('of one value is that value, of no value is NaN', () => {
+  it('of one value is that value, and of no values NaN', () => {
     expect(percentile([7], 99)).toBe(7);
     expect(percentile([], 50)).toBeNaN();
   });

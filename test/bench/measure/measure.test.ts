@@ -12,7 +12,7 @@ import { requires } from '../../run/requirements.ts';
 describe('the plan', () => {
   const steps = planSteps({ targets: ['a', 'b', 'c'], inFlight: [1, 8], repetitions: 3 });
 
-  it('has every target at every load in every repetition once', () => {
+  it('has every target once at every load in every repetition', () => {
     expect(new Set(steps.map((step) => JSON.stringify(step))).size).toBe(3 * 2 * 3);
   });
 

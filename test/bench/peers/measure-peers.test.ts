@@ -1,4 +1,4 @@
-// Tests of measuring systems: results are available after each repetition, and an aborted repetition affects no other.
+// Tests of peer measurements: results are available after each repetition, and an aborted repetition affects no other.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -22,7 +22,7 @@ async function measureAll(...peers: Peer[]): Promise<(readonly PeerResult[])[]> 
   return seen;
 }
 
-/** Returns a system that responds like the back end, and whose starts with these numbers fail. */
+/** Returns a system that responds like the back end, except that its starts with these numbers fail. */
 function peerThatFailsAt(name: string, ...failing: number[]): Peer & { starts: number } {
   const peer = {
     ...{ ...described, name, starts: 0 },

@@ -115,7 +115,7 @@ describe('the chart', () => {
       expect(svg).toContain(`>${value}</text>`);
   });
 
-  it('leaves the dots of systems without fsync open', () => {
+  it('draws open dots for systems without fsync', () => {
     expect(peerChart([resultOf('loose', { isSynced: false })], 'x').match(/<circle class="dot open"/g)).toHaveLength(3);
   });
 

@@ -358,7 +358,7 @@ describe('Idempotency-Key', () => {
     expect(await describeKey()).toEqual({ idempotencyKey: key, received: 2, applied: 1, status: 200 });
   });
 
-  test('twenty at once are applied once', async () => {
+  test('twenty equal requests at once are applied once', async () => {
     const cccid = newCccid();
     const responses = await Promise.all(Array.from({ length: 20 }, () => patchWithKey(cccid)));
     expect(new Set(responses.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);

@@ -197,7 +197,7 @@ describe('shares', () => {
 });
 
 describe('interested systems', () => {
-  test('are registered and removed, and notifications follow', async () => {
+  test('are registered and removed, and MDM names only registered ones', async () => {
     const path = '/mdm/interested-systems/001';
     expect(await backEnds.call('PUT', path, { body: { name: 'Redwood' } })).toMatchObject({
       status: 201,

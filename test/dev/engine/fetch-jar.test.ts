@@ -16,8 +16,8 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }));
 
 /**
- * Installs a `mvn` that prints this version, and otherwise runs a script with the path of its repository in
- * $repository.
+ * Installs a fake `mvn` that prints this version for -v, and otherwise runs a script with the path of its repository
+ * in $repository.
  */
 function installMaven(version: string, script: string): void {
   const home = join(root, 'maven-home');
@@ -56,7 +56,7 @@ function fetch(options: { path?: string; signal?: AbortSignal } = {}): Promise<v
 const calls = () => readFileSync(join(root, 'calls'), 'utf8').trim().split('\n');
 
 describe('fetchJar', () => {
-  it('without Maven says what to do', async () => {
+  it('says what to do when Maven is missing', async () => {
     await expect(fetch({ path: join(root, 'nothing') })).rejects.toThrow(
       /no working mvn is in PATH[\s\S]*install Maven/,
     );

@@ -62,7 +62,7 @@ function putIntoMavenRepository(text: string): string {
   return join(folder, release.fileName);
 }
 
-/** Installs a `mvn` whose repository has the engine. */
+/** Installs a fake `mvn` that fetches this text as the engine's jar. */
 function installMaven(text: string): void {
   writeScript(
     join(root, 'bin/mvn'),
@@ -143,7 +143,7 @@ describe('installEngine', () => {
     expect((await install()).classArchive).not.toBe(first.classArchive);
   });
 
-  it('prepares everything once when two start at the same time', async () => {
+  it('prepares everything once when two installations start at the same time', async () => {
     putIntoMavenRepository(content);
     const [one, two] = await Promise.all([install(), install()]);
     expect(one).toEqual(two);

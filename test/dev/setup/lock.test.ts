@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acquireLock, tryLock } from '../../../dev/setup/lock.mjs';
 import { pollUntil } from '../../stack/poll-until.ts';
 
-/** Empty except on Linux. */
+/** Exists only on Linux. */
 const bootFile = '/proc/sys/kernel/random/boot_id';
 const bootId = existsSync(bootFile) ? readFileSync(bootFile, 'utf8').trim() : '';
 
@@ -111,7 +111,7 @@ describe('a lock', () => {
     expect(tryLock(path).owner).toBe(process.pid);
   });
 
-  it('is waited for, and calls onWait once', async () => {
+  it('is waited for, and onWait is called once', async () => {
     const owner = spawn('sleep', ['60']);
     writeFileSync(path, String(owner.pid));
     const told: number[] = [];

@@ -133,7 +133,7 @@ describe('dependencies', () => {
 describe('npm start on a taken port', () => {
   let server: Server;
   let port: string;
-  /** All ports except the taken one are any free port. */
+  /** Each is any free port; a test replaces one of them with the taken port. */
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
 
   beforeEach(async () => {

@@ -44,7 +44,7 @@ it('a provider that does not respond → its address and why', async () => {
   );
 });
 
-it('an issuer without discovery → the address that was asked, and the status', async () => {
+it('an issuer without discovery → the requested address, and the status', async () => {
   await expect(check({ OAUTH_ISSUER: `${provider.issuer}/realms/college` })).rejects.toThrow(
     `${provider.issuer}/realms/college: its metadata endpoint responded with 404`,
   );
@@ -65,7 +65,7 @@ it.each([
     'it has none of the claims in oauth.clientIdClaims (appid)',
   ],
   [
-    'a client that may do something else',
+    'a client without the scope of workers',
     { WORKERS_CLIENTID: 'demo', WORKERS_CLIENTSECRET: 'demo-secret' },
     'lacks the scope conductor_worker; its scopes: sisdata_W',
   ],

@@ -74,7 +74,7 @@ describe('a child', () => {
     expect(output.text).toContain('SIGTERM is ignored');
   });
 
-  it('that ends before it is ready rejects with how it ended', async () => {
+  it('that ends before it is ready rejects `ready` with how it ended', async () => {
     const child = start('dies.ts');
     await expect(child.ready).rejects.toThrow('ended before it was ready: exit code 3');
     expect(output.text).toContain('first line');
@@ -86,7 +86,7 @@ describe('a child', () => {
     expect(signal === 'SIGTERM' || code === 0).toBe(true);
   });
 
-  it('whose command does not exist is rejected with the name of the command', async () => {
+  it('whose command does not exist rejects `ready` with the name of the command', async () => {
     const child = start('stays.ts', { command: '/nowhere/program', waitUntilReady: () => new Promise(() => {}) });
     await expect(child.ready).rejects.toThrow('ended before it was ready: spawn /nowhere/program ENOENT');
   });

@@ -35,13 +35,13 @@ describe('in this gateway', () => {
   });
   afterEach(() => copy.dispose());
 
-  it('the domain of each college has the task types that need not be named', async () => {
+  it('the domain of each college has the task types whose workers run in every domain', async () => {
     const env = { ADAPTOR_003_DOMAIN: 'campus-b', ADAPTOR_004_DOMAIN: 'campus-b' };
     const usual = 'college-adaptor_intake,mdm_share';
     expect(await taskTypesByDomain(copy.dir, env)).toEqual({ '002': usual, 'campus-b': usual });
   });
 
-  it('WORKERS_TASKTYPES of npm start does not affect them', async () => {
+  it('WORKERS_TASKTYPES of npm start does not affect the domains', async () => {
     const env = { WORKERS_TASKTYPES: 'movies_intake' };
     expect(await taskTypesByDomain(copy.dir, env)).toEqual({ '002': 'college-adaptor_intake,mdm_share' });
   });

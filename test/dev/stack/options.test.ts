@@ -71,7 +71,7 @@ describe('readSettings', () => {
       if (hostKey !== undefined) expect(configSchema.properties[hostKey]).toMatchObject({ default: '127.0.0.1' });
   });
 
-  it('has the address that each port is used on, where it can be set', async () => {
+  it('has the listening address of each port, where it can be set', async () => {
     const { ports } = await readSettings({ ROUTER_HOST: '0.0.0.0', BACKENDS_HOST: '::1' });
     expect(Object.fromEntries(ports.map(({ use, host }) => [use, host]))).toEqual({
       router: '0.0.0.0',
@@ -209,7 +209,7 @@ describe('readSettings of a gateway with its own config/default.properties', () 
     expect(env['CONDUCTOR_DATABASEURL']).toBeUndefined();
   });
 
-  it('adapts its address of the router to the port of the stack', async () => {
+  it('adapts its router address to the port of the stack', async () => {
     const { env } = await read(['conductor.apiURL=http://127.0.0.1:8080/conductor/api'], { ROUTER_PORT: '1' });
     expect(env['CONDUCTOR_APIURL']).toBe('http://127.0.0.1:1/conductor/api');
   });

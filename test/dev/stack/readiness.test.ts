@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 import { type Missing, waitUntilReady } from '../../../dev/stack/readiness.ts';
 
-/** Starts an operations port that gives these responses in turn. */
+/** Starts an operations port that responds to each poll as `respond` says. */
 async function serve(respond: (poll: number) => { status: number; reasons?: Missing }): Promise<string> {
   let polls = 0;
   const server = createServer((_request, response) => {

@@ -1,4 +1,4 @@
-// Tests of the restart policy: exponential backoff, and the limit of crashes.
+// Tests of the restart policy: exponential backoff, and the limit on crashes.
 
 import { describe, expect, it } from 'vitest';
 import { decideRestart, restartPolicy } from '../../../dev/stack/restart-policy.ts';

@@ -71,7 +71,7 @@ describe('a supervisor', () => {
     const { supervisor, crashes } = superviseLaunch(() => startChild({ ...options, waitUntilReady }));
     supervisor.start();
     await expect(supervisor.ready).rejects.toThrow('the program kept crashing');
-    // Whether the signal ends the program or the program ends itself depends on how far its start has come.
+    // Whether the signal ends the program or the program ends itself depends on how far the start has progressed.
     expect(crashes).toHaveLength(3);
     for (const { ending } of crashes) expect(ending.error?.message).toBe('not ready in time');
   });

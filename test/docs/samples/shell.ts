@@ -1,5 +1,5 @@
-// A bash that stays open between commands, like a reader's terminal: variables, working directory and background jobs
-// remain.
+// A bash process that stays open between commands, like a reader's terminal: variables, the working directory and
+// background jobs remain.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ export class Shell {
 
   /** @param dir working directory */
   constructor(dir: string, env: NodeJS.ProcessEnv) {
-    // Its own process group, so that background jobs end with bash.
+    // Runs in its own process group, so that background jobs end with bash.
     this.#bash = spawn('bash', { cwd: dir, env, detached: true });
     this.#bash.stdout.on('data', (chunk: Buffer) => (this.#stdout += chunk.toString()));
     this.#bash.stderr.on('data', (chunk: Buffer) => (this.#stderr += chunk.toString()));

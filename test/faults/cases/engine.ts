@@ -140,7 +140,7 @@ function fillDisk(folder: string): string {
     try {
       writeFileSync(file, Buffer.alloc(size), { flag: 'a' });
     } catch {
-      // Less space was left than reported: tries half of it next.
+      // Less space was left than reported: the next attempt writes half as much.
     }
   }
   return file;

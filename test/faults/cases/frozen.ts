@@ -19,11 +19,11 @@ import type { Case } from './case.ts';
 const writeTimeoutMs = 23_000;
 const budgetMs = 6_000;
 const lockMs = 65_000;
-/** How long each is stopped, in milliseconds: longer than a write's response timeout, or than its lock. */
+/** How long each process is stopped, in milliseconds: longer than a write's response timeout or an idempotency lock. */
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
 /** Number of additional workers that are stopped. */
 const addedWorkers = 5;
-/** If a write is applied later than this after its request, it was sent after its task had timed out. In milliseconds. */
+/** A write that is applied later than this after its request (milliseconds) was sent after its task had timed out. */
 const lateMs = budgetMs + writeTimeoutMs;
 
 const world: WorldOptions = {

@@ -16,7 +16,7 @@ const everything: WorldOptions = {
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   workers: { WORKERS_CONCURRENCY: '24' },
 };
-/** After this long without progress, no more is expected: unacknowledged messages return within two minutes. */
+/** After this long without progress, none is expected any more: unacknowledged messages return within two minutes. */
 const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];

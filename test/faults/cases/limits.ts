@@ -42,7 +42,7 @@ const descriptorsExhausted: Case = {
 const pressMs = 10_000;
 const pressing = 12;
 
-/** Runs clients that request the largest possible responses, one after the other. */
+/** Runs clients that each request the largest possible responses, one after the other. */
 async function press({ operations }: World): Promise<void> {
   const end = performance.now() + pressMs;
   const client = async () => {

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from './case.ts';
 
-/** The idempotency locks are lost while their requests are in progress and are repeated at the other router. */
+/** Requests in progress lose their idempotency locks while clients repeat the same requests at the other router. */
 const dataLost: Case = {
   name: 'redis-data-lost',
   tries: 5,

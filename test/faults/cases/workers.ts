@@ -52,8 +52,8 @@ function progress(world: World, from: number) {
 /**
  * Waits until the workers hold the writes, according to the engine. Reads were sent before the writes and are dispatched
  * directly, without the engine's knowledge.
- * @returns the writes that they hold: on a busy machine, a write may have got its response before the engine has its
- *   execution, which another worker then carries out
+ * @returns the writes that they hold, which may not be all: on a busy machine, a write may get its response before the
+ *   engine has its execution, which another worker then carries out
  */
 async function untilHandedOut(world: World, from: number): Promise<ReadonlySet<string>> {
   const held = new Set<string>();

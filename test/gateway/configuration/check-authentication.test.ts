@@ -8,7 +8,7 @@ import type { GatewayConfig, PipelineStep } from '../../../gateway/plugin-api/ga
 
 type Methods = GatewayConfig['apiEndpoints'][string]['methods'];
 
-/** Conditions of the steps `bearer` of a pipeline; undefined for a step without a condition. */
+/** Returns the problems of a pipeline whose `bearer` steps have these conditions; undefined: without a condition. */
 function problemsOf(methods: Methods, conditions: readonly PipelineStep['condition'][]): readonly string[] {
   const problems = new FileProblems('gateway.config.yml', new YamlText(''));
   const steps = conditions.map((condition, index) => ({
@@ -32,7 +32,7 @@ it.each<[string, Methods, readonly PipelineStep['condition'][]]>([
   ['a step without a condition after one with a condition', undefined, [onMethods('GET'), undefined]],
   ['GET, which includes HEAD', ['GET'], [onMethods('GET')]],
   ['each method in one of the steps', ['GET', 'PUT'], [onMethods('PUT'), onMethods('GET')]],
-  ['every method but one that the endpoint does not accept', ['GET', 'PUT'], [not(onMethods('DELETE'))]],
+  ['every method except DELETE, which the endpoint does not accept', ['GET', 'PUT'], [not(onMethods('DELETE'))]],
   ['a condition that depends on more than the method', undefined, [onHost]],
   ['a condition that may be met by any method', undefined, [oneOf(onMethods('GET'), onHost)]],
 ])('accepts %s', (_title, methods, conditions) => {

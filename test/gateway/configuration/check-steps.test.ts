@@ -19,7 +19,7 @@ function problemsOf(condition: Condition): readonly string[] {
 const always = { name: 'always' };
 const asynchronous = { name: 'json-schema', schema: {}, logErrors: false };
 
-/** Conditions with a problem, and the problem after its place. */
+/** Invalid conditions, and the text of the problem after the path of the condition. */
 const invalid: readonly (readonly [Condition, string])[] = [
   [{ name: 'unknown' }, 'there is no condition "unknown"'],
   [{ name: 'toString' }, 'there is no condition "toString"'],

@@ -43,7 +43,7 @@ plugins: &later {}
   ]);
 });
 
-it('rejects an endpoint with the name that the requests of the reconciler have', () => {
+it('rejects an endpoint with the name that is reserved for the requests of the reconciler', () => {
   const file = join(rootDir, 'reserved.yml');
   const gatewayConfig = {
     http: { port: 0, hostname: '127.0.0.1' },

@@ -93,7 +93,8 @@ describe('the plugin with oidc-provider', () => {
   it('Conductor key → token that the engine routes accept in X-Authorization without a scheme', async () => {
     const response = await fetch(`${host.url}/conductor-token`, {
       method: 'POST',
-      json: { keyId: 'worker', keySecret: 'worker-secret' },
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ keyId: 'worker', keySecret: 'worker-secret' }),
     });
     const { token, expires_in } = (await response.json()) as { token: string; expires_in: number };
     expect(expires_in).toBe(3600);

@@ -37,7 +37,7 @@ describe('npm run audit', () => {
     expect(await audit(200, '{}')).toEqual({ code: 0, printed: '0 high or critical of 0 advisories\n' });
   });
 
-  it('a registry without audits → 2, and says what to do', async () => {
+  it('a registry without audits → 2 and a message that says what to do', async () => {
     const { code, printed } = await audit(405, '{"error":"not allowed"}');
     expect(code).toBe(2);
     expect(printed).toMatch(

@@ -1,5 +1,5 @@
-// Tests that code, documentation and tests use the standard terms: no retired word is left, and each one would be
-// found.
+// Tests that code, documentation and tests use the standard terms: no retired word is left, and the search finds
+// retired words.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -52,7 +52,7 @@ async function against(react: Reaction): Promise<RawBackEnd> {
 }
 
 describe('a request of an expired task', () => {
-  test('is not sent and fails as unchanged', async () => {
+  test('is not sent, and the failure says that nothing was changed', async () => {
     const { url, requests } = await against(ok);
     const { code, message } = await failureOf(caller.call(write(url, { isLate: () => true })));
     expect([code, message]).toEqual(['back-end-unreachable', expect.stringMatching(/nothing was changed$/)]);
@@ -302,7 +302,7 @@ describe('calls without a complete response', () => {
       /is incomplete/,
     ],
     [
-      'resets in the body',
+      'resets the connection in the body',
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', () => socket.resetAndDestroy());
       },
@@ -322,7 +322,7 @@ describe('calls without a complete response', () => {
       /too large/,
     ],
     ['closes without a response', (socket) => void socket.end(), /before a response/],
-    ['resets', (socket) => void socket.resetAndDestroy(), /before a response/],
+    ['resets the connection', (socket) => void socket.resetAndDestroy(), /before a response/],
   ])(
     'a back end that %s → back-end-bad-answer, and a write says that it may have been applied',
     async (_l, react, text) => {
@@ -377,7 +377,7 @@ describe('retries', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('does not retry a read with an incomplete, too large or late response', async () => {
+  test('does not retry a read with an incomplete response', async () => {
     const { url, requests } = await against(
       (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na'),
     );

@@ -13,7 +13,7 @@ import { configOf, inboundOf } from '../started-workers.ts';
 
 /** Responses by path prefix: `[status, body]`; without one the connection is reset. */
 let replies: Record<string, [number, unknown] | null>;
-/** Body that is responded to with 422, whatever the path. */
+/** Request body that gets a 422, whatever the path. */
 let rejected: string | undefined;
 let other: RawBackEnd;
 let caller: ReturnType<typeof createBackEndCaller>;
@@ -265,7 +265,7 @@ describe('the pause between tries', () => {
     });
   });
 
-  test('never pauses beyond the window; then fails and says for how long it tried and why', async () => {
+  test('never pauses beyond the window; then fails and states the reason and for how long it tried', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     replies['/mdm'] = [503, {}];
@@ -404,7 +404,7 @@ describe('mdm_share', () => {
     expect(keys).toEqual([expect.stringMatching(/^execution-1-/), keys[0]]);
   });
 
-  test('a share that is started twice has the same keys; another person, cccid or source has others', async () => {
+  test('a share that is started twice has the same keys; they differ for another person, cccid or source', async () => {
     replies['/two'] = [200, {}];
     replies['/mdm'] = [200, {}];
     const { execute } = createMdmShare(await dependencies());

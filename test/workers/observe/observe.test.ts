@@ -112,7 +112,7 @@ describe('spans', () => {
     expect(JSON.stringify(written)).not.toContain('marker');
   });
 
-  it('does not change a call outside of a task', async () => {
+  it('a call outside of a task is passed on unchanged', async () => {
     let seen: BackEndRequest | undefined;
     await withCallTelemetry(async (request) => {
       seen = request;

@@ -38,7 +38,7 @@ describe('AccessToken', () => {
     expect(await token.get()).toBe('t2');
   });
 
-  test('returns the old token until it expires when renewal fails', async () => {
+  test('when renewal fails, returns the old token until it expires', async () => {
     let fails = false;
     const { issue } = countingIssuer();
     const token = new AccessToken(() => (fails ? Promise.reject(new Error('away')) : issue()));
@@ -62,7 +62,7 @@ describe('AccessToken', () => {
     expect(count()).toBe(2);
   });
 
-  test('uses exp and iat of the JWT without expires_in, independent of the local clock', async () => {
+  test('without expires_in, uses exp and iat of the JWT, independently of the local clock', async () => {
     const issued = [jwt({ iat: 1_000, exp: 1_100 }), jwt({ iat: 1_000, exp: 1_100, second: true })];
     const token = new AccessToken(async () => ({ token: issued.shift() ?? '' }));
     const first = await token.get();
@@ -73,7 +73,7 @@ describe('AccessToken', () => {
   });
 
   test.each(['opaque', 'a.b.c', jwt([]), `e30.${Buffer.from('null').toString('base64url')}.x`])(
-    'a token %s without a readable lifetime → kept for a minute',
+    'token %s without a readable lifetime → kept for a minute',
     async (value) => {
       let count = 0;
       const token = new AccessToken(async () => ({ token: `${value}${++count > 1 ? count : ''}` }));

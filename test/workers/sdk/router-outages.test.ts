@@ -134,7 +134,7 @@ describe('outages', () => {
   test.each([
     ['an empty list at once', '{"tasks":[]}'],
     ['no task list', '{}'],
-    ['an engine that does not respond', '{"tasks":[],"unavailable":true}'],
+    ['a report that the engine does not respond', '{"tasks":[],"unavailable":true}'],
     ['a body that is not JSON', '<html>'],
   ])('polls that get %s → no busy loop', async (_label, body) => {
     router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);
@@ -145,6 +145,22 @@ describe('outages', () => {
     expect(router.calls.length - before).toBeLessThan(12);
     router.interfere = () => undefined;
     await router.result(addMovie());
+  });
+
+  test('a task type that is refused → one log line each way; an outage meanwhile has its own', async () => {
+    const body = '{"tasks":[],"refused":["movies_intake"]}';
+    router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);
+    await start();
+    await pollUntil('some polls', () => router.calls.filter(isPoll).length >= 3);
+    await router.stop();
+    await pollUntil('the start of the outage', () => count(/cannot be reached/) === 1);
+    await router.start();
+    await pollUntil('the end of the outage', () => count(/is back/) === 1);
+    expect(started?.lines.filter(({ taskType }) => taskType === 'movies_intake')).toHaveLength(1);
+    router.interfere = () => undefined;
+    await router.result(addMovie());
+    expect(count(/refuses the tasks of this type/)).toBe(1);
+    expect(count(/allows the tasks of this type/)).toBe(1);
   });
 
   test('retries after a single closed connection without logging', async () => {

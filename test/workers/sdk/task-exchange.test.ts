@@ -51,7 +51,7 @@ describe('a task that the router delivers again after a result IN_PROGRESS', () 
   });
   afterEach(() => release());
 
-  /** Runs the first attempt of a share; then `exchanges` are held, one of which carries its result. */
+  /** Runs the first attempt of a share, then waits for this many held `exchanges`, one of which carries its result. */
   async function afterFirstAttempt(concurrency: number, exchanges: number): Promise<StartedWorkers> {
     const { url } = backEnd;
     const urls = { 'adaptor.002.url': `${url}/adaptor`, 'mdm.url': `${url}/mdm` };

@@ -1,4 +1,4 @@
-// Compresses the back end's response for clients that accept that.
+// Compresses the back end's response for clients that accept compression.
 
 import { compressOutcome, type CompressOptions } from '../../execution/compress-response.ts';
 import { problemOutcome } from '../../execution/outcome.ts';

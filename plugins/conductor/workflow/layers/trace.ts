@@ -4,7 +4,7 @@ import type { Outcome } from '../../execution/outcome.ts';
 import type { TelemetryIndex } from '../../telemetry/telemetry-index.ts';
 import type { Serve, Start } from '../execution-request.ts';
 
-/** Stages and spans of a request with an execution. */
+/** Records the stages and spans of a request with an execution. */
 export function trace(start: Start, { telemetry: index }: { telemetry: TelemetryIndex }): Serve {
   return async (request) => {
     const { telemetry } = request;

@@ -1,4 +1,4 @@
-// Tests of redacting fields that hold credentials or personal data, anywhere in a log line.
+// Tests of redacting fields that hold credentials or personal data, at the top level of a log line and one level down.
 
 import { expect, it } from 'vitest';
 import { redact } from '#lib/telemetry/logging/redact.ts';
@@ -12,7 +12,7 @@ it('redacts fields at the top level of a line', () => {
     body: '[redacted]',
     status: 200,
   });
-  expect(fields.token, 'what was given stays as it was').toBe('eyJ…');
+  expect(fields.token, 'the given fields are not modified').toBe('eyJ…');
 });
 
 it('redacts fields one level down, and nothing else there', () => {
