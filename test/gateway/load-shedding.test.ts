@@ -1,5 +1,5 @@
-// Tests of load shedding: it rejects only requests that the policies of their own pipeline reject, and only while one
-// of them is rejecting.
+// Tests of load shedding: it rejects only requests that the policies of their own pipeline would reject, and only while
+// some policy is rejecting.
 
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';

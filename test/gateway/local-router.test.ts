@@ -14,7 +14,7 @@ const anotherProcess = { OAUTH_ISSUER: nowhere, CONDUCTOR_URL: nowhere, RECONCIL
 it.each([
   ['in this process', startDescribedRouter],
   ['in another process', (env: Record<string, string>) => startCheckedRouter({ ...anotherProcess, ...env })],
-])('a server that gets the port of a stopped router %s is not checked against its document', async (_where, start) => {
+])('the document of a stopped router %s is not used to check another server on its port', async (_where, start) => {
   const port = await findFreePort();
   const router = await start({ ROUTER_PORT: String(port) });
   await router.stop();

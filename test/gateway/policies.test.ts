@@ -186,7 +186,7 @@ describe('a pipeline', () => {
       { requestID: 'context-check-1', path: '/context/context-check-1', prototypes: 1 },
       { requestID: 'context-check-2', path: '/context/context-check-2', prototypes: 1 },
     ]);
-    // Here the other policy runs, which responds with nothing.
+    // Here the policy `answers` runs and responds with an empty body.
     expect((await ask('context-check-3')).text).toBe('');
   });
 
@@ -207,7 +207,7 @@ describe('a pipeline', () => {
     });
   });
 
-  it('is counted and timed by route', async () => {
+  it('counts and times its requests by route', async () => {
     const metrics = (await call(`${router.ready['operationsUrl']}/metrics`)).text;
     expect(metrics).toMatch(/router_http_requests_total\{route="order",method="GET",status="200"\} [1-9]/);
     expect(metrics).toMatch(/router_http_request_duration_seconds_count\{route="throws"\} 1/);

@@ -52,7 +52,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
     const clients = String(await redis.command('CLIENT', 'LIST'))
       .trim()
       .split('\n');
-    // The other connection is the one of this command.
+    // The other connection is the one that sends this command.
     expect(clients).toHaveLength(2);
   });
 
@@ -73,7 +73,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
     expect(statuses).toEqual([200, 200, 200, ...Array<number>(7).fill(429)]);
   });
 
-  it('reports each outage in log, metric and readiness notices', async () => {
+  it('reports each outage in the log, in a metric and in the readiness notices', async () => {
     // On a busy machine, Redis may seem to hang again, which writes both lines again.
     for (let outage = 1; outage <= 2; outage++) {
       const [losses, recoveries] = [countOf('Redis does not respond'), countOf('Redis responds again')];

@@ -68,7 +68,7 @@ describe('requests that two parsers could read differently are refused before an
     ['a path that is not UTF-8', line('/movies/%ff')],
     ['an overlong slash', line('/movies/%c0%af')],
     ['UTF-8 that is not percent-encoded', line('/movies/caf\xc3\xa9')],
-    // Express would read a target with a raw 0xA0 with other rules: a backslash as a slash, and `//a@b` as an authority.
+    // Express would read a target with a raw 0xA0 by other rules: a backslash as a slash, and `//a@b` as an authority.
     ['a raw byte 0xA0', line('/lmsDW\\001/dataSync?\xa0')],
     ['a raw byte 0xA0 after an authority', line('//a@b/movies/x?\xa0')],
     ['a dot segment', line('/adaptor/001/../002')],
@@ -84,7 +84,7 @@ describe('requests that two parsers could read differently are refused before an
     ],
     ['gzip, chunked', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
     ['a transfer coding in HTTP/1.0', 'POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['an obsolete line folding', 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\n\r\n'],
+    ['obsolete line folding', 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\n\r\n'],
     ['a bare line feed in a field', 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\nX-B: c\r\n\r\n'],
     ['HTTP/2.0 in the request line', 'GET / HTTP/2.0\r\nHost: a\r\n\r\n'],
     ['HTTP/0.9', 'GET /\r\n\r\n'],

@@ -44,7 +44,7 @@ it('leaves the public port closed when the operations port is taken', async () =
 it('reload.watchMs: applies a property file that changes while the router fetches a remote one', async () => {
   const local = join(dir, 'router.properties');
   writeFileSync(local, 'router.docs=true\n');
-  // The router has read the local file when it fetches the remote one.
+  // The router has already read the local file when it fetches the remote one.
   const remote = await listenOnLoopback(
     createServer((_request, response) => {
       writeFileSync(local, 'router.docs=false\n');

@@ -217,7 +217,7 @@ describe('at the start', () => {
     await expect(start()).rejects.toThrow(/tls\.crt and .*tls\.key \(router\.tlsCertificateFile, router\.tlsKeyFile\)/);
   });
 
-  it('only one of the two keys → an error', async () => {
+  it('only one of the two configuration keys → an error', async () => {
     const { config } = await loadConfig({ env: { ROUTER_TLSCERTIFICATEFILE: '/x' } });
     expect(() => tlsOf(config, log)).toThrow('belong together');
     expect(tlsOf((await loadConfig({ env: {} })).config, log)).toBeUndefined();

@@ -1,4 +1,4 @@
-// A client that publishes updates like MDM, and an operator who reads dead-lettered messages.
+// A client that publishes updates as MDM does, and an operator who reads dead-lettered messages.
 
 import { randomUUID } from 'node:crypto';
 import { Connection } from 'rabbitmq-client';

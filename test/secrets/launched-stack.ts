@@ -1,4 +1,4 @@
-// Runs `npm start` on a running engine: its programs, their output and their log files.
+// Runs `npm start`, and reads the output and the log files of its programs.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

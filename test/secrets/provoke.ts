@@ -1,4 +1,4 @@
-// Requests with marked credentials and personal values that the router refuses before an execution exists.
+// Requests that the router refuses before an execution exists, with marked credentials and personal values.
 
 import { encode } from '../plugins/oauth2/forge.ts';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';

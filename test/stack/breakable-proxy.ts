@@ -1,4 +1,4 @@
-// A TCP proxy between two programs that can be cut, frozen and repaired, so that real sockets break.
+// A TCP proxy between two programs: tests can cut, freeze and repair it, so that real sockets break.
 
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';

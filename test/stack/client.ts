@@ -1,4 +1,4 @@
-// An API client that gets a token as the seed's callers do and calls the router with it.
+// An API client that gets a token and calls the router with it.
 
 import { Agent } from 'undici';
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
@@ -99,7 +99,7 @@ export async function callerFor(url: string, client = 'demo'): Promise<Caller> {
 }
 
 export function callerWith(url: string, token: string): Caller {
-  // The seed's callers write the scheme in lower case.
+  // Some clients write the scheme in lower case.
   return (path, options = {}) =>
     call(`${url}${path}`, { ...options, headers: { authorization: `bearer ${token}`, ...options.headers } });
 }

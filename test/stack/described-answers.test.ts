@@ -1,4 +1,4 @@
-// Tests of the checker of responses: it finds everything that a document does not describe. Otherwise, contract tests
+// Tests that the checker of responses finds everything that a document does not describe; otherwise, contract tests
 // could not fail.
 
 import { expect, it } from 'vitest';
@@ -47,7 +47,7 @@ function answer(status: number, body: string, headers: RouterAnswer['headers'] =
 }
 const get = { method: 'GET', path: '/movies/a%20b?x=/y' };
 
-it('a response that is described → nothing', () => {
+it('a response that is described → nothing is reported', () => {
   expect(checker.check(get, answer(200, '{"title":"a b"}'))).toEqual([]);
   expect(checker.check({ ...get, method: 'HEAD' }, answer(200, ''))).toEqual([]);
   expect(checker.check({ method: 'GET', path: '/any/a/b' }, answer(418, 'x', { 'content-type': 'a/b' }))).toEqual([]);

@@ -1,4 +1,4 @@
-// A worker that a test controls: takes tasks from the router and reports them, one call at a time.
+// A worker that a test controls: it takes tasks from the router and reports their results, one call at a time.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { type Caller, callerFor } from './client.ts';

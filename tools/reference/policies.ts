@@ -25,7 +25,7 @@ export async function readDeclarations(): Promise<PolicyDeclaration[]> {
   return imported.flatMap(({ policies }) => policies).toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Returns all parameters of an object in the order of the schema; those of a map follow the map. */
+/** Returns all parameters of an object in the order of the schema; those of a map follow that map. */
 export function parametersOf({ properties = {}, required = [] }: DescribedType, prefix = ''): Parameter[] {
   return Object.entries(properties).flatMap(([key, schema]) => [
     { name: `${prefix}${key}`, schema, isRequired: required.includes(key) && schema.default === undefined },

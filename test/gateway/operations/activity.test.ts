@@ -96,7 +96,7 @@ describe('failures', () => {
     expect(activity.failures.map(({ route }) => route)).toEqual(['route-0', ...routes.slice(11).toReversed()]);
   });
 
-  it('returns the latest execution, even that of a request that succeeded', () => {
+  it('returns the latest execution, even if its request succeeded', () => {
     const activity = new Activity();
     expect(activity.latestExecution).toBeUndefined();
     for (const executionId of ['e-1', 'e-2', undefined]) activity.record(request({ executionId }));

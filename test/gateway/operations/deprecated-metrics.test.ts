@@ -15,7 +15,7 @@ async function scrape(): Promise<string> {
 }
 
 describe('a deprecated metric', () => {
-  it('has help, type, labels and values of the current one', async () => {
+  it('has the type, labels and values of the current one, and names it in the help text', async () => {
     expect(await scrape()).toBe(`# HELP router_held_polls Held polls
 # TYPE router_held_polls gauge
 router_held_polls 3

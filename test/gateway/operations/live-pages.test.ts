@@ -1,4 +1,4 @@
-// Tests of the script that refreshes the pages, in a real browser: what it keeps while the content around it changes.
+// Tests of the script that refreshes the pages, in a real browser: what it keeps while other content changes.
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -62,7 +62,7 @@ describe('the operations port', () => {
     }
   });
 
-  it('responds to HTTP/1.0 without a Host, as some load balancers send health checks', async () => {
+  it('responds to HTTP/1.0 without a Host, which some load balancers send as a health check', async () => {
     const { hostname, port } = new URL(server.url);
     const socket = connect({ host: hostname, port: Number(port) });
     socket.write('GET /health/ready HTTP/1.0\r\n\r\n');

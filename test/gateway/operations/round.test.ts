@@ -36,7 +36,7 @@ const share = execution('share-0001', 'mdm-shareWF', {
   taskToDomain: { mdm_share: '002' },
 });
 
-/** Returns a reader that finds these executions by their correlation id, or all of them. */
+/** Returns a reader that finds these executions by correlation id, or all of them when a search names none. */
 function readerOf(...executions: WholeExecution[]): ExecutionReader {
   return {
     async search({ correlationIds }) {
@@ -121,7 +121,7 @@ describe('readRound', () => {
     ]);
   });
 
-  it('does not look for the source of an execution whose client named another one', async () => {
+  it('does not look for a source execution that a client named in the input', async () => {
     const forged = execution('forged-001', 'moviesWF', { correlationId: 'r-1', input: { executionId: 'patch-0001' } });
     const { first } = await readRound(readerOf(forged, patch), forged, handlers);
     expect(outline(first)).toEqual([['moviesWF - COMPLETED']]);

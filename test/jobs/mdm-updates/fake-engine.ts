@@ -1,4 +1,4 @@
-// A fake engine over HTTP, with clients; all are closed after the test.
+// A fake engine over HTTP, with a client; both are closed after the test.
 
 import { createServer, type RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';

@@ -66,7 +66,7 @@ describe('the share of an update', () => {
     expect(shareOf(update, new MdmDefinitions({ ...product, workflows, eventHandlers }))).toEqual(share);
   });
 
-  it('is the same beside a handler that starts another workflow by the same event', () => {
+  it('is the same beside a handler that starts another workflow for the same event', () => {
     const product = definitionsFor();
     const others = product.eventHandlers.map((file) => {
       const actions = file.definition.actions.map(({ action, start_workflow: start }) => ({
@@ -79,7 +79,7 @@ describe('the share of an update', () => {
     expect(shareOf(update, new MdmDefinitions({ ...product, eventHandlers }))).toEqual(share);
   });
 
-  it('ignores the condition of the handler: there is no event of mdmWF that it could be about', () => {
+  it('ignores the condition of the handler: there is no event of mdmWF to evaluate it for', () => {
     const product = definitionsFor();
     const eventHandlers = product.eventHandlers.map((file) => ({
       ...file,

@@ -42,7 +42,7 @@ function routerWith(records: ExecutionRecords | undefined, call: SendRequest = e
 
 const sharesStarted = async () => (await new ExecutionApi(engine.call).running(share.name)).length;
 
-/** Returns an engine call that fails each start with this error, after or before the engine has received it. */
+/** Returns an engine call that fails each start with this error, after or before the engine has received the start. */
 const failingWith =
   (error: EngineError, { isStored }: { isStored: boolean }): SendRequest =>
   async (request) => {

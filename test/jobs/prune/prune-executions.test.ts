@@ -107,7 +107,7 @@ describe('pruning executions', () => {
     expect([...engine.alive.keys()]).toEqual(['running', 'other']);
   });
 
-  it('keeps executions of routes with their own rule, and deletes those of other routes and of none', async () => {
+  it('keeps executions of routes with their own rule, and deletes those of other routes and of no route', async () => {
     const execution = (workflowId: string, input: Record<string, unknown>): Stored => {
       return { workflowId, workflowType: 'moviesWF', indexed: 'COMPLETED', status: 'COMPLETED', input };
     };
@@ -146,7 +146,7 @@ describe('pruning executions', () => {
     expect([...engine.alive.keys()]).toEqual(['retried']);
   });
 
-  it('reports as an orphan a row that never leaves the index, and then ends', async () => {
+  it('ends although rows never leave the index, and reports them as orphans', async () => {
     const engine = laggingEngine(ended(12), 1_000_000);
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 4, orphanAfterMs: 50 });
     expect(report).toMatchObject({ removed: 12, kept: 0 });

@@ -81,7 +81,7 @@ describe('rules of the configuration', () => {
     ]);
   });
 
-  it('the rule of a route whose workflow is the second one of another route: selects by route', async () => {
+  it('a route whose workflow is also the second workflow of another route: its rule selects by route', async () => {
     const config = await configOf({ 'prune.films.days': '2' });
     const sharing = [...routes, { name: 'movies', workflow: 'filmsWF' }, { name: 'films', workflow: 'filmsWF' }];
     const [rule] = await readRules(config, sharing, { api: { workflows: async () => ['filmsWF'] }, now: Date.now() });
@@ -145,7 +145,7 @@ describe('rules of a command', () => {
     expect(await commandRules({}, config)).toEqual(await rulesOf(config));
   });
 
-  it('--workflow or --state never delete what the rule of a route keeps', async () => {
+  it('--workflow and --state never delete what the rule of a route keeps', async () => {
     const config = await configOf({ 'prune.movies.days': '365', 'prune.adaptor-slow.days': '400' });
     expect(await commandRules({ workflow: 'moviesWF' }, config)).toMatchObject([{ olderThanMs: 365 * dayMs }]);
     expect(await commandRules({ workflow: 'college-adaptorWF' }, config)).toMatchObject([
@@ -191,7 +191,7 @@ describe('the prune loop', () => {
     expect(rounds).toBe(atStop);
   });
 
-  it('is not ready, and repeats the round, after one that could not do everything', async () => {
+  it('is not ready after a round that could not do everything, and repeats the round', async () => {
     let rounds = 0;
     const second = Promise.withResolvers<typeof report>();
     const round = async () => {

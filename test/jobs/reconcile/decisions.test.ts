@@ -154,7 +154,7 @@ describe('a PATCH that runs', () => {
     }
   });
 
-  it('without a task since a time that no difference of the clocks explains → terminated when first seen', () => {
+  it('without a task for longer than a difference of the clocks explains → terminated when first seen', () => {
     const replaced = { kind: 'replace', case: 'never_scheduled', requests: [] };
     expect(running([], { startTime: now - 15 * 60_000 })).toEqual(replaced);
     expect(running([], { startTime: now - 14 * 60_000 })).toEqual({ kind: 'waiting' });
@@ -193,7 +193,7 @@ describe('a PATCH with an unknown outcome', () => {
     expect([isProbe(started), isProbe(patch({ workflowVersion: 1 }))]).toEqual([true, false]);
   });
 
-  it('whose probe hangs → the probe is ended; one that a worker has, or waits for a worker, is not', () => {
+  it('whose probe hangs → the probe is ended; a probe that is with a worker, or waits for one, is not', () => {
     const decision = decidePatch(lost(), alone, context);
     if (decision.kind !== 'ask') throw new Error(decision.kind);
     const { input } = decision.request;
@@ -231,7 +231,7 @@ describe('a PATCH with an unknown outcome', () => {
     }
   });
 
-  it('cancelled after another router had resumed it, and polled → probed: a worker may have received the task', () => {
+  it('resumed by another router, polled, then cancelled → probed: a worker may have received the task', () => {
     const reasonForIncompletion = cancellationReason({});
     const ending = { status: 'TERMINATED', reasonForIncompletion, lastRetriedTime: longAgo } as const;
     expect(decidePatch({ ...lost({ status: 'CANCELED' }), ...ending }, alone, context).kind).toBe('ask');
@@ -260,7 +260,7 @@ describe('a PATCH with an unknown outcome', () => {
     });
   });
 
-  it('the worker gave up → MDM gets that time: the PATCH may have replaced the value of a shorter one', () => {
+  it('the worker gave up → MDM gets that time: the PATCH may have replaced the value of a shorter PATCH', () => {
     const failed = lost({
       status: 'FAILED_WITH_TERMINAL_ERROR',
       reasonForIncompletion: 'back-end-timeout: no response',
@@ -411,7 +411,7 @@ describe('an mdmWF', () => {
       expect(decideShare(interrupted, context)).toMatchObject(decision);
     });
 
-    it('for a reason that the engine lost → resumed, as it may have been a reconciler; the same for a share', () => {
+    it('for a reason that the engine lost → resumed, as a reconciler may have done it; the same for a share', () => {
       const unknown = terminated("Task 6a55d23a-db7b failed with status: TERMINATED and reason: 'null'");
       expect(decideNotification(unknown, unshared, context)).toMatchObject(decision);
       expect(decideShare(unknown, context)).toMatchObject(decision);
@@ -509,12 +509,12 @@ describe('a row of the index', () => {
     ['a version without an event', { version: 1 }, null],
     ['a version that is not among the definitions', { version: 99 }, 'patch'],
     [
-      'mdmWF with nobody interested',
+      'mdmWF without interested systems',
       { workflowType: 'mdmWF', output: '{notificationId=1, interestedSystems=[]}' },
       null,
     ],
     [
-      'mdmWF with somebody',
+      'mdmWF with an interested system',
       { workflowType: 'mdmWF', version: 1, output: '{interestedSystems=[{misCode=002}]}' },
       'notification',
     ],

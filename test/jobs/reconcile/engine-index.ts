@@ -48,7 +48,7 @@ export function createEngineIndex() {
     }
     if (pathname.includes('/decide/') && hasEnded(found)) executions.set(id, withoutOpenTasks(found));
     if (pathname.endsWith('/retry')) {
-      // The refusal of WorkflowExecutorOps.retry in Conductor 3.32.1.
+      // The refusals of WorkflowExecutorOps.retry in Conductor 3.32.1.
       if (!hasEnded(found)) return refusal(404, `Workflow is still running.  status=${found.status}`);
       if (found.tasks.length === 0) return refusal(409, 'Workflow has not started yet');
       const last = found.tasks.at(-1) as ExecutedTask;

@@ -98,7 +98,7 @@ describe('the condition of the handler', () => {
 });
 
 describe('a version with several EVENT tasks', () => {
-  it('starts mdmWF by the event that its handler listens to, wherever it stands', () => {
+  it('starts mdmWF for the event that its handler listens to, wherever the EVENT task stands', () => {
     const other = { name: 'received', taskReferenceName: 'received', type: 'EVENT', sink: 'conductor' };
     for (const tasks of [
       [other, ...v2!.tasks],
@@ -108,7 +108,7 @@ describe('a version with several EVENT tasks', () => {
     }
   });
 
-  it('considers only those in the cases that the engine takes', () => {
+  it('considers only the EVENT tasks in the cases that the engine takes', () => {
     const [intake, onPatch] = v2!.tasks;
     const deleted = {
       name: 'person_deleted',

@@ -205,7 +205,7 @@ describe('a reload of the definitions', () => {
     expect((await rounds.run()).unreconciled.get('unknown_version')).toBe(0);
   });
 
-  it('a PATCH of an unknown version that MDM was notified of, or that was refused, is not counted', async () => {
+  it('a PATCH of an unknown version is not counted when MDM was notified of it, or when it was refused', async () => {
     engine.put(patch({ workflowVersion: 3 }));
     engine.put(notification());
     const refused = createOutbound({ status: 404, headers: {}, body: Buffer.alloc(0) });
@@ -229,7 +229,7 @@ describe('a reload of the definitions', () => {
   });
 });
 
-describe('an event that is late', () => {
+describe('a notification whose event is late', () => {
   const queue = 'college-adaptorWF:person_patched';
   const minute = 60_000;
   const patchAt = (workflowId: string, endTime: number) =>
@@ -239,7 +239,7 @@ describe('an event that is late', () => {
     ...{ workflowId: `n-${correlationId}`, correlationId, startTime: now, endTime: now },
   });
 
-  it('is left to its queue, and started once later ones have been handled', async () => {
+  it('is left to the queue of the event, and started once later events have been handled', async () => {
     queueSizes = { [queue]: 3, mdm_notify: 1 };
     engine.put(patchAt('patch-1', now - 2 * minute));
     engine.put(patchAt('patch-2', now - 90_000));
@@ -250,7 +250,7 @@ describe('an event that is late', () => {
     expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', action: 'started' }]);
   });
 
-  it('is started when its queue is empty, and when it has waited for too long', async () => {
+  it('is started when the queue is empty, and when the event has waited for too long', async () => {
     queueSizes = { [queue]: 0 };
     engine.put(patchAt('patch-1', now - 2 * minute));
     expect((await reconcile().run()).findings).toMatchObject([{ executionId: 'patch-1', action: 'started' }]);
@@ -260,7 +260,7 @@ describe('an event that is late', () => {
     expect(findings).toMatchObject([{ executionId: 'patch-2' }]);
   });
 
-  it('is not started again when the engine handles it during the round', async () => {
+  it('is not started again when the engine handles the event during the round', async () => {
     const ids = Array.from({ length: 60 }, (_, at) => `patch-${at}`);
     for (const [at, id] of ids.entries()) engine.put(patchAt(id, now - 2 * minute + at));
     engine.beforeCall = ({ method, path }) => {
@@ -393,7 +393,7 @@ describe('a PATCH whose worker has not reported', () => {
   const round = async (rounds: ReconcileRounds) =>
     (await rounds.run()).findings.filter(({ action }) => action === 'terminated');
 
-  it('is not ended because the clock of the router is ahead, only when the reconciler has seen the time pass', async () => {
+  it('is ended when the reconciler has seen the time pass, not when the clock of the router is ahead', async () => {
     withWorker();
     now += 160_000;
     const rounds = reconcile();
@@ -404,7 +404,7 @@ describe('a PATCH whose worker has not reported', () => {
     expect(await round(rounds)).toEqual([ended]);
   });
 
-  it('is not ended because the clock of the router was set forward', async () => {
+  it('is not ended when the clock of the router is set forward', async () => {
     withWorker();
     const rounds = reconcile();
     expect(await round(rounds)).toEqual([]);
@@ -432,7 +432,7 @@ describe('probes', () => {
       tasks: [task('college-adaptor_intake', { endTime: 0, responseTimeoutSeconds: 90, ...fields })],
     });
 
-  it('those that wait for the stopped workers of two colleges do not delay that of a third', async () => {
+  it('that wait for the stopped workers of two colleges do not delay the probe of a third', async () => {
     for (const mis of ['002', '003']) {
       engine.put({ ...timedOut(`patch-${mis}`, mis), taskToDomain: { '*': mis } });
       engine.put(probeOf(`patch-${mis}`, { status: 'SCHEDULED', pollCount: 0, startTime: 0 }));
@@ -446,7 +446,7 @@ describe('probes', () => {
     );
   });
 
-  it('one that hangs is terminated, and the back end is probed again', async () => {
+  it('that hang are terminated, and the back end is probed again', async () => {
     engine.put(timedOut('patch-1', '001'));
     engine.put(probeOf('patch-1', { status: 'IN_PROGRESS', startTime: now - 150_000 }));
     engine.now = () => now;

@@ -54,7 +54,7 @@ function start(metrics = new Registry()): void {
   });
 }
 
-/** Adds a PATCH that ends now, without a notification: it was lost, or has been pruned. */
+/** Adds a PATCH that ends now, and whose notification was lost or has been pruned. */
 function putPatch(fields: Partial<WholeExecution> = {}): void {
   const now = Date.now();
   const outbound = createOutbound({ status: 200, headers: {}, body: Buffer.from('{"sisPersonId":"p1","cccid":"C1"}') });
@@ -114,7 +114,7 @@ it('forgets the executions that it has not repaired when another router leads fo
   expect(started()).toEqual([]);
 });
 
-it('continues where it stopped after a short time as standby, and after a long outage of the engine as leader', async () => {
+it('continues where it stopped, after a short time as standby and after a long outage of the engine as leader', async () => {
   isLeader = true;
   start();
   await vi.advanceTimersByTimeAsync(hour);

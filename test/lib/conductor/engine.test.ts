@@ -129,7 +129,7 @@ function callThatFails(error: { code: string; syscall: string }, { hasStarted = 
   return sendCall(dispatcher as unknown as Dispatcher, request);
 }
 
-describe('errors before a byte is sent', () => {
+describe('connection errors, before and after the request starts', () => {
   it.each([
     ['no connection', { code: 'ECONNREFUSED', syscall: 'connect' }],
     ['no file descriptor left', { code: 'EMFILE', syscall: 'connect' }],

@@ -1,5 +1,5 @@
-// Tests of shortening strings in any JSON, in any pieces: the result is JSON, short strings are unchanged, long ones
-// keep their beginning.
+// Tests of shortening strings in any JSON, in chunks of any size: the result is JSON, short strings are unchanged, long
+// ones keep their beginning.
 
 import { fc } from '../../run/properties.ts';
 import { expect, it } from 'vitest';
@@ -58,7 +58,7 @@ it('documents without long strings: no byte is changed', () => {
   fc.assert(
     fc.property(documents, fc.integer({ min: 1, max: 30 }), (value, pieceBytes) => {
       const bytes = Buffer.from(JSON.stringify(value));
-      // An escape sequence counts with the length of its source text.
+      // The length of an escape sequence is that of its source text.
       const strings = bytes.toString('latin1').match(/"(?:[^"\\]|\\.)*"/g) ?? [];
       fc.pre(strings.every((text) => text.length - 2 <= longest));
       expect(shorten(bytes, pieceBytes).equals(bytes)).toBe(true);

@@ -86,7 +86,7 @@ describe('layers', () => {
     expect(config['lmsDW.url']).toBe('http://127.0.0.1/ab');
   });
 
-  it('variables set keys in either spelling, adaptors by their MIS code too', async () => {
+  it('variables set keys in either spelling, including the address of an adaptor by its MIS code', async () => {
     const env = {
       CONDUCTOR_APIURL: 'http://a/b',
       'oauth.audience': 'x',
@@ -307,7 +307,7 @@ describe('remote files', () => {
       );
     });
 
-    it('is replaced as a whole file that only its owner may read', async () => {
+    it('is replaced as a whole, by a file that only its owner may read', async () => {
       const env = withCopies('whole');
       await keep(env);
       await serve('router.port=1003\n', () => keep(env));
@@ -338,7 +338,7 @@ describe('a duration that can be switched off', () => {
 });
 
 describe('a duration', () => {
-  it('in milliseconds is far below 2^31, beyond which a timer ends at once', async () => {
+  it('in milliseconds is far below 2^31, beyond which a timer fires at once', async () => {
     const keys = Object.keys(configSchema.properties).filter((key) => key.endsWith('Ms'));
     const problems = await problemsOf(Object.fromEntries(keys.map((key) => [key, '1000000001'])));
     expect(problems).toHaveLength(keys.length);

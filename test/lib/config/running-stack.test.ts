@@ -25,7 +25,7 @@ const stack: RunningStack = {
 };
 const deadPid = () => spawnSync(process.execPath, ['--version']).pid;
 
-describe('the addresses of a running stack', () => {
+describe('the file of a running stack', () => {
   it('returns what was written, readable by its owner only, until it is removed', () => {
     const remove = writeRunningStack(stateDir, stack);
     expect(readRunningStack(stateDir)).toEqual(stack);

@@ -113,7 +113,7 @@ describe('a request', () => {
     expect(readInbound(throughEngine(createInbound({ ...request, query: '', body }))).query).toBe('');
   });
 
-  it('is missing in the task input: refused with a message that says so', () => {
+  it('is missing from the task input: refused with a message that says so', () => {
     expect(() => readInbound(undefined)).toThrow(/no `inbound`/);
   });
 
@@ -176,7 +176,7 @@ describe('headers', () => {
 });
 
 describe('a failure', () => {
-  it('is parsed from the reason, also after a prefix of the engine', () => {
+  it('is parsed from the reason, even after a prefix of the engine', () => {
     const reason = formatFailure('back-end-timeout', 'no response within 20000 ms');
     expect(parseFailure(reason)).toEqual({ code: 'back-end-timeout', text: 'no response within 20000 ms' });
     const wrapped = `Task abc failed with status: FAILED_WITH_TERMINAL_ERROR and reason: '${reason}'`;

@@ -1,4 +1,4 @@
-// Tests of bodies without content codings and byte order marks.
+// Tests of removing content codings and byte order marks from bodies.
 
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';

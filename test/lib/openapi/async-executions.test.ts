@@ -146,11 +146,11 @@ describe('the document of /executions', () => {
     expect(codesOf(look, '409')).toEqual([]);
   });
 
-  it('the response of an execution: any of the back end, compressed if accepted, or any possible problem', () => {
+  it('the response of an execution: any back-end response, compressed if accepted, or any possible problem', () => {
     const response = operationOf('/executions/{id}/response', 'get');
     expect(responseOf(response, 'default')?.headers).toHaveProperty('Content-Encoding');
     expect(codesOf(response, '404')).toEqual(['answer-pending', 'execution-unknown', 'unknown-college']);
-    // idempotency-key-in-use: the execution was superseded by another one of its key.
+    // idempotency-key-in-use: the execution was superseded by another one with the same key.
     expect(codesOf(response, '409')).toEqual(['execution-cancelled', 'idempotency-key-in-use']);
     expect(codesOf(response, '504')).toEqual(['back-end-timeout', 'execution-timed-out', 'wait-budget-spent']);
   });

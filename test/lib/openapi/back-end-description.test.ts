@@ -35,7 +35,7 @@ paths:
   expect(operationsBelow(description, '/cat').map(({ method }) => method)).toEqual(['GET', 'PATCH']);
 });
 
-it('parameters of the path → before those of the operation, unless it has one of the same name and place', () => {
+it('parameters of the path → before the operation’s, unless the operation has one of the same name and place', () => {
   const description = describe(`
 paths:
   /x/{id}:

@@ -36,7 +36,7 @@ await runProgram('test', async () => {
   return program;
 }
 
-it('a signal while the program starts: takes effect when the program is ready; so does a second one', async () => {
+it('a signal while the program starts: takes effect when the program is ready; one sent later does too', async () => {
   const { process: child, output } = await start(`reload: async (reason) => console.log('reloads for ' + reason)`);
   const times = (count: number) => output().split('reloads for SIGHUP').length - 1 === count;
   await pollUntil('the early signal to be heeded', () => times(1));
@@ -86,7 +86,7 @@ describe('LOG_LEVEL', () => {
   });
 });
 
-/** A graceful stop that takes as long as the file `stopped` does not exist. */
+/** A graceful stop that lasts until the file `stopped` exists. */
 const drains = `stop: async () => {
   console.log('drains');
   while (!existsSync(${JSON.stringify(join(dir, 'stopped'))})) await pause(20);
@@ -108,7 +108,7 @@ describe('the exit of the launcher', () => {
 
   it('stops a program gracefully, although a SIGTERM follows', async () => {
     const { child, output, ended } = await orphan();
-    // It is handled after SIGTERM, and does not affect the stop.
+    // SIGHUP is handled after SIGTERM, and does not affect the stop.
     child.kill('SIGHUP');
     await pollUntil('the signals to be handled', () => output().split('SIGHUP ignored').length > 2);
     writeFileSync(join(dir, 'stopped'), '');

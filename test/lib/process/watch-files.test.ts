@@ -106,7 +106,7 @@ it('reports each poll that finds neither a change nor unstable content', async (
   writeFileSync(join(dir, 'map.yml'), 'a');
   const reports: string[] = [];
   const files = () => {
-    // The second and third poll find another content than the poll before.
+    // The second and third polls find different content from the poll before.
     if (looks === 1 || looks === 2) writeFileSync(join(dir, 'map.yml'), `content ${looks}`);
     looks += 1;
     return [join(dir, 'map.yml')];

@@ -142,7 +142,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await api.correlated('college-adaptorWF', 'lost')).toMatchObject([{ workflowId: id }]);
   });
 
-  it('removes the record of a start with that of its execution, in one step', async () => {
+  it('replaces the record of a start with that of its execution, in one step', async () => {
     const start = await recorder.starting(request('PATCH', 'r-1'), { isLookedUp: true });
     start.started(engine.start(request('PATCH', 'r-1')));
     await settle();
@@ -157,7 +157,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await records.starts(Date.now() + 1)).toEqual([]);
   });
 
-  it('finds executions that an event has started, if they run or if a worker has polled them', async () => {
+  it('finds executions that an event has started, if they run or if a worker has polled their task', async () => {
     const input = { executionId: 'patch-1', inbound: { httpMethod: 'PATCH' }, mis: '001' };
     const event = { name: 'mdmWF', version: 1, correlationId: 'patch-1', input };
     const ended = engine.start(event);
@@ -259,7 +259,7 @@ describe('records of executions', requires('redis'), () => {
     expect(report).toMatchObject({ executions: 1, kept: 0, orphans: 0 });
   });
 
-  it('records ends that no router has seen in batches, until it is told to stop', async () => {
+  it('records, in batches, ends that no router has seen, until it is told to stop', async () => {
     for (let count = 0; count < 510; count++)
       engine.end(await start(request('GET', 'x'), { isLookedUp: false }), 'COMPLETED');
     const recorded = async () => (await idsOf({ statuses: ['COMPLETED'] }, { order: 'first-ended', size: 600 })).length;
@@ -320,7 +320,7 @@ describe('records of executions', requires('redis'), () => {
     expect((await loadConfig({ env: {} })).config).not.toHaveProperty('records.max');
   });
 
-  it('drops the record of the first ended execution beyond the limit, and reports it', async () => {
+  it('drops, beyond the limit, the record of the execution that ended first, and reports it', async () => {
     let dropped = 0;
     useLimit(2, () => dropped++);
     const presence = new IndexPresence(engine.call);
@@ -340,7 +340,7 @@ describe('records of executions', requires('redis'), () => {
     expect(left).toBeLessThanOrEqual(dayMs);
   });
 
-  it('keeps correlation ids a day longer than the longest rule of the prune job, default or of a route', async () => {
+  it('keeps correlation ids a day longer than the longest rule of the prune job, default or per-route', async () => {
     const { config } = await loadConfig({ env: {} });
     for (const [rule, days] of [
       [{}, 31],

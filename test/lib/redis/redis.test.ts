@@ -39,8 +39,8 @@ const failureOf = (answer: Promise<unknown>) =>
     (error: unknown) => error,
   );
 /**
- * Expects these log lines, besides at least this many outages, each logged once with its recovery. On a busy machine, a
- * late reply is one more outage.
+ * Expects at least this many outages, each logged once with its recovery, and exactly these other log lines. On a busy
+ * machine, a late reply is one more outage.
  */
 function expectLog(outages: number, others: readonly string[] = []): void {
   const isOfOutage = (line: string): boolean => [notAnswering, again].includes(line);
@@ -156,7 +156,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expectLog(0, [refused]);
   });
 
-  it('reconnects although the ACL forbids its channels, as it does for new users since Redis 7', async () => {
+  it('reconnects although the ACL forbids its channels, which is the default for new users since Redis 7', async () => {
     const limited = await open(await urlOfUser());
     limited.subscribe('wake-ups', () => undefined);
     await pollUntil('the refusal', () => lines.length === 1);

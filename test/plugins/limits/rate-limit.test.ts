@@ -91,7 +91,7 @@ describe('rate-limit', () => {
     ]);
   });
 
-  it('applies the limit of the client instead of that of the gateway configuration', async () => {
+  it('applies the limit of the client instead of the limit of the gateway configuration', async () => {
     const url = await startHost({ requests: 1, perSeconds: 30 }, { 'client.big.requestsPerSecond': 2 });
     expect(await statuses(url, client('big'), 61)).toEqual([...Array<number>(60).fill(200), 429]);
     expect(await statuses(url, client('small'), 2)).toEqual([200, 429]);

@@ -157,7 +157,7 @@ describe('two routers and one Redis', requires('redis'), () => {
     await pollUntil('requests to be counted again', async () => (await statusOf(one)) === 200);
   });
 
-  it('frees a permit that is not released, as by a killed router, when its lease ends', async () => {
+  it("frees an unreleased permit, such as a killed router's, when its lease ends", async () => {
     const redis = open(server.url);
     await redis.firstAttempt;
     const key = randomUUID();

@@ -1,4 +1,4 @@
-// Tests which requests load shedding counts as above a client's rate, so that the pipeline can delay their rejection.
+// Tests of which requests load shedding counts as above a client's rate, so that the pipeline can delay rejecting them.
 
 import { expect, it } from 'vitest';
 import { SheddingCounts } from '../../../plugins/limits/shedding-counts.ts';

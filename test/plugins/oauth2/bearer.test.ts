@@ -34,7 +34,7 @@ describe('no credentials (RFC 6750 section 3.1)', () => {
     ['no header at all', []],
     ['an empty header', ['Authorization', '']],
     ['another scheme', ['Authorization', 'Basic ZGVtbzpkZW1v']],
-    ['a scheme that only begins like it', ['Authorization', 'Bearerx abc']],
+    ['a scheme that only begins with Bearer', ['Authorization', 'Bearerx abc']],
     ['X-Authorization where the route does not take it', ['X-Authorization', 'abc']],
   ])('%s → 401 with a challenge that has no error code', async (_name, fields) => {
     const response = await secured.send('/any', fields);
@@ -92,7 +92,7 @@ describe('credentials (RFC 6750 section 2.1, RFC 9110 section 11.4)', () => {
     }
   });
 
-  it('a tab instead of a space → not this scheme: 401', async () => {
+  it('a tab instead of a space → not the Bearer scheme: 401', async () => {
     expectProblem(await secured.send('/any', ['Authorization', `Bearer\t${secured.token()}`]), 401, 'unauthorized');
   });
 
@@ -219,7 +219,7 @@ describe('scopes (RFC 6750 section 3.1, RFC 6749 section 3.3)', () => {
     expectInsufficient(await call('/write', scope, 'PATCH'), 'sisdata_W');
   });
 
-  it('anyScope → one of them is enough, none is not', async () => {
+  it('anyScope → one of its scopes is enough; without any of them → 403', async () => {
     expect((await call('/engine', 'conductor_worker')).status).toBe(200);
     expect((await call('/engine', ['x', 'conductor_admin'])).status).toBe(200);
     const refused = await call('/engine', 'sisdata_W');

@@ -1,4 +1,4 @@
-// Creates valid and forged access tokens with node:crypto alone, because JWT libraries refuse to create most of them.
+// Creates valid and forged access tokens with node:crypto, because JWT libraries refuse to create most forged ones.
 
 import { createHmac, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 

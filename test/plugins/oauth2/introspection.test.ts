@@ -47,7 +47,7 @@ const answer = (body: unknown, status = 200) => {
 const now = () => Math.floor(clock.wallMs() / 1000);
 const asked = () => introspector.received.introspection.length;
 const call = (token = 'opaque-token', method = 'GET') => secured.call('/write', token, method);
-/** Lets the provider respond with an active token of the client demo for this router; `claims` override the members. */
+/** Makes the provider return an active token of the client demo for this router; `claims` override the members. */
 const active = (claims: Record<string, unknown>) =>
   answer({ active: true, client_id: 'demo', aud: secured.provider.audience, token_type: 'Bearer', ...claims });
 
@@ -112,7 +112,7 @@ describe('the response (section 2.2)', () => {
     expect(headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  it('iss and aud that are ours, exp to come → accepted', async () => {
+  it('iss and aud that are ours, exp in the future → accepted', async () => {
     active({ iss: secured.provider.issuer, aud: ['x', 'urn:test'], exp: now() + 60, nbf: now() - 5, iat: now() });
     expect((await call()).status).toBe(200);
   });
@@ -125,7 +125,7 @@ describe('the response (section 2.2)', () => {
     expect((await call('another-token')).status).toBe(401);
   });
 
-  it.each(['access_token', 'access'])('of another case, and with token_use=%s → accepted', async (use) => {
+  it.each(['access_token', 'access'])('token_type in another case, and with token_use=%s → accepted', async (use) => {
     active({ token_type: 'bearer', token_use: use });
     expect((await call()).status).toBe(200);
   });
@@ -142,8 +142,8 @@ describe('the response (section 2.2)', () => {
 
   it.each([
     ['accepted', 200, {}],
-    ['another type is not', 401, { token_type: 'DPoP' }],
-    ['a refresh token that token_use tells is not', 401, { token_use: 'refresh_token' }],
+    ['another type is refused', 401, { token_type: 'DPoP' }],
+    ['a refresh token that token_use identifies is refused', 401, { token_use: 'refresh_token' }],
   ])('without token_type, and oauth.introspectionRequiresTokenType=false → %s', async (_name, status, claims) => {
     await startAgain({ OAUTH_INTROSPECTIONREQUIRESTOKENTYPE: 'false' });
     active({ token_type: undefined, ...claims });

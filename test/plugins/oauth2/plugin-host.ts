@@ -1,5 +1,4 @@
-// A minimal router around the plugin: real HTTP on a free port, the guard's context, problem documents, and nothing
-// else.
+// A minimal router around the plugin: real HTTP on a free port, request contexts, problem documents, and nothing else.
 
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';

@@ -90,7 +90,7 @@ describe('rotation', () => {
     expect(keyFetches() - before).toBe(2);
   });
 
-  it('many unknown keys → a key that is published meanwhile works within five seconds', async () => {
+  it('an unknown key → a key that is published afterwards works within five seconds', async () => {
     const { provider, key, status, clock } = await start();
     await status(createToken({ ...otherKey, kid: 'made-up' }, provider));
     provider.publish(otherKey, key);

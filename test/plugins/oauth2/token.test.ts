@@ -161,7 +161,7 @@ describe('client authentication at the provider (RFC 8414 section 2)', () => {
   });
 });
 
-it('oauth.tokenScope → sent where the client names no scope', async () => {
+it('oauth.tokenScope → sent when the client names no scope', async () => {
   const other = await startSecuredHost({ config: { OAUTH_TOKENSCOPE: 'urn:r/.default' } });
   for (const body of [goodBody, `${goodBody}&scope=a`]) await other.send('/token', form, { method: 'POST', body });
   expect(other.provider.received.token.map((received) => received.form.get('scope'))).toEqual(['urn:r/.default', 'a']);
@@ -213,7 +213,7 @@ describe('a malformed request (section 5.2) → refused without a request to the
     ['text', ['Content-Type', 'text/plain'], goodBody],
     ['no content type', [], goodBody],
     [
-      'a content type that only begins with that of a form',
+      'a content type that only begins with the type of a form',
       ['Content-Type', 'application/x-www-form-urlencodedx'],
       goodBody,
     ],
@@ -312,7 +312,7 @@ describe('responses from the provider (section 5.2)', () => {
 
   it.each(badBehaviours)('%s → 503 problem document in bounded time', async (behaviour) => {
     secured.provider.behaviour.token = behaviour;
-    // Some of these responses never end, so any response from the router has been given in bounded time.
+    // Some of these responses never end, so any response from the router proves that the time is bounded.
     expectUnavailable(await post(goodBody));
   });
 

@@ -43,7 +43,7 @@ it('a reload is refused, although there is a copy: the active configuration is a
   expect(await router.reload()).toBe('applied');
 });
 
-it('starts with the copy from the first start, when reloads refused later versions', async () => {
+it('starts with the copy from the first start when reloads of later versions were refused', async () => {
   body = 'router.prot=1\n';
   expect(await router.reload()).toBe('refused');
   body = undefined;

@@ -361,7 +361,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
 
   expectEach([
     [
-      'with another reference name of the task that sends the PATCH',
+      'with another reference name for the task that sends the PATCH',
       (given) => {
         addVersion3(given);
         given.replace(v3, '"taskReferenceName": "college-adaptor_intake"', '"taskReferenceName": "intake"');
@@ -370,7 +370,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
       /^workflows\/college-adaptorWF\.v3\.json:\d+:\d+: tasks\[1\]\.decisionCases\.PATCH\[0\]: this workflow has no task with the taskReferenceName "college-adaptor_intake", which the reconciler reads to repair lost events: give this name to the task that does this work$/,
     ],
     [
-      'with another reference name of the loop over interested systems',
+      'with another reference name for the loop over interested systems',
       ({ replace }) => replace(mdm, 'each_system', 'systems'),
       /^workflows\/mdmWF\.v1\.json:.* no task with the taskReferenceName "each_system", which the reconciler reads/,
     ],
@@ -386,7 +386,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
     ],
   ]);
 
-  it('whose version that reads a record produces an event: refused', () => {
+  it('with a version that reads a record but produces an event: refused', () => {
     copy.set('workflows/college-adaptorWF.v1.json', ['tasks', 1], {
       ...{ name: 'read', taskReferenceName: 'read', type: 'EVENT', sink: 'conductor:person_patched' },
       inputParameters: { mis: 1, inbound: 1, outbound: 1, requestId: 1, executionId: 1 },
@@ -411,7 +411,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
     expect(problemsIn(copy.dir)).toEqual([]);
   });
 
-  it('none, as no handler starts mdmWF: the version that reads a record is not needed', () => {
+  it('when no handler starts mdmWF: the version that reads a record is not needed', () => {
     for (const file of ['event-handlers/mdm.json', v2, 'workflows/college-adaptorWF.v1.json']) copy.remove(file);
     const problems = problemsIn(copy.dir).filter((line) => line.includes('reconciler'));
     expect(problems).toEqual([]);
@@ -444,7 +444,7 @@ describe('the budget of timeouts', () => {
       /retryCount: must be 0: route adaptor writes, and a write whose outcome is unknown is never repeated$/,
     ],
     [
-      'a task for which its workflow replaces the number of retries',
+      'a task whose number of retries the workflow replaces',
       ({ set }) => set('workflows/college-adaptorWF.v2.json', ['tasks', 0, 'retryCount'], 2),
       /^workflows\/college-adaptorWF\.v2\.json:\d+:\d+: tasks\[0\]\.retryCount: belongs to the task definition, whose retryCount it would replace$/,
     ],

@@ -21,7 +21,7 @@ const preview = (intervention: Intervention, task: Partial<ExecutedTask>) =>
   previewInterventions(intervention, 'a', engineWith(task));
 
 describe.each([undefined, '002'])('a scheduled task of the pool %s', (domain) => {
-  it('polled: no worker has begun it', async () => {
+  it('not dispatched directly: no worker has begun it', async () => {
     const task = domain === undefined ? {} : { domain };
     expect(await preview('cancel', task)).toEqual({ kind: 'possible', executionId: 'a' });
     expect(await preview('terminate', task)).toEqual({ kind: 'possible', executionId: 'a' });

@@ -66,7 +66,7 @@ function answerTo(call: string, body: unknown, state: State): Answer {
   }
 }
 
-/** Updates workflows as the engine does: with 200, whatever the result for each one. */
+/** Updates workflows as the engine does: it responds with 200, whatever the result for each workflow. */
 function updateWorkflows(definitions: Stored[], { workflows, refuses }: State): Answer {
   const refused = definitions.filter(({ name }) => refuses.has(name));
   put(

@@ -104,7 +104,7 @@ describe('a plan', () => {
     expect(plan(empty).changes.some(changesRegisteredVersion)).toBe(false);
   });
 
-  it('has a number that is the same for the same changes, and another when files or engine change', () => {
+  it('has a digest that is the same for the same changes, and different when files or engine change', () => {
     const engine = registered();
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
     const number = digestPlan(plan(engine));

@@ -79,7 +79,7 @@ describe('worker pools', () => {
     ]);
   });
 
-  it('queues of events without an active handler: returned; other event queues and task queues are not', () => {
+  it('returns the event queues without an active handler, but no other event queues and no task queues', () => {
     const registered = {
       workflows: [{ name: 'mdmWF', version: 1 }],
       eventHandlers: [

@@ -116,7 +116,7 @@ describe('without the right key', () => {
   it.each([
     ['none', undefined, 'it is encrypted and payload.key is not set'],
     ['another one', newKey('k2'), 'there is no key with the id k1'],
-    ['another one under its id', newKey('k1'), 'decryption with the key k1 failed'],
+    ['another one with the same id', newKey('k1'), 'decryption with the key k1 failed'],
   ])('%s → the task fails with a code, and no back end is called', async (_title, payloadKey, why) => {
     const reasons = [];
     for (const [create, input] of [

@@ -1,4 +1,4 @@
-// Tests of the data that leaves the process when an error is reported, at the ingest endpoint.
+// Tests of the data that the ingest endpoint receives when an error is reported.
 
 import { hostname, userInfo } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -67,7 +67,7 @@ describe('with a DSN', () => {
     for (const { filename } of frames) expect(filename).not.toMatch(/^(?:file:|\/)/);
   });
 
-  test('the chain of causes arrives, each of them scrubbed', async () => {
+  test('the chain of causes arrives, each cause scrubbed', async () => {
     const cause = new Error('connect to http://dw.example/x?student=marker1 failed');
     const { exception } = await reportAndRead(new Error('no response', { cause }));
     const values = exception.values.map(({ value }) => value);

@@ -40,7 +40,7 @@ describe('the limit', () => {
     expect(run(60, { startMs: 10, inFlight: 5 })).toBe(64);
   });
 
-  it('an engine that becomes five times slower: falls within seconds, never below its floor, and recovers', () => {
+  it('with an engine that becomes five times slower: falls within seconds, never below its floor, and recovers', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     expect(run(5, { startMs: 50 })).toBeLessThan(100);
@@ -61,7 +61,7 @@ describe('the limit', () => {
     expect(run(300, { startMs: 60 })).toBe(256);
   });
 
-  it('a latency that stays below twice the usual: does not fall', () => {
+  it('with a latency that stays below twice the usual: does not fall', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     expect(run(5, { startMs: 18 })).toBe(256);

@@ -181,7 +181,7 @@ describe('permits', () => {
     expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([0, 2]);
   });
 
-  it('when a client disconnects after the start, holds its permit for the average duration of an execution', async () => {
+  it('a client disconnects after the start: its permit is held for the average duration of an execution', async () => {
     const { admit, limiter } = createAdmission();
     const usual = await admit();
     usual.started('usual');
@@ -197,7 +197,7 @@ describe('permits', () => {
     expect(limiter.inUse('inFlight')).toBe(0);
   });
 
-  it('when a client disconnects before the start, releases its permit at once', async () => {
+  it('a client disconnects before the start: its permit is released at once', async () => {
     const { admit, limiter } = createAdmission();
     (await admit()).end({ problem: undefined, clientGone: true });
     expect(limiter.inUse('inFlight')).toBe(0);
@@ -217,7 +217,7 @@ describe('permits', () => {
     expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([0, 0]);
   });
 
-  it('holds the permit for the average of all back ends when no execution of its back end has ended', async () => {
+  it('holds the permit for the average time of all back ends when no execution of its back end has ended', async () => {
     const { admit, limiter } = createAdmission();
     const other = await admit('adaptor 001');
     other.started('other');

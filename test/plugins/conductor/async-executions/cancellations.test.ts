@@ -232,7 +232,7 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  it('tries until the stop ends to resume an execution while the engine fails', async () => {
+  it('while the engine fails, tries to resume an execution until the stop ends', async () => {
     const faults: EngineFaults = { pauses: refusal(500), failures: 2, failure: refusal(500), state: 'PAUSED' };
     const { calls, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('500');
@@ -275,7 +275,7 @@ describe('cancellation', () => {
   });
 
   it.each(['RUNNING', 'PAUSED'] as const)(
-    'does not call an execution cancelled that was %s, and that another router resumed for a worker meanwhile',
+    'does not report as cancelled a %s execution that another router resumed for a worker meanwhile',
     async (status) => {
       const polled = execution('TERMINATED', { reason: cancelled, polls: 1, resumedAt: 5 });
       const { calls, cancel } = setUp([execution(status), paused, polled]);

@@ -1,4 +1,4 @@
-// Tests of tasks that were polled while their execution is being cancelled: they are withheld until the outcome is
+// Tests of tasks that are polled while their execution is being cancelled: they are withheld until the outcome is
 // known.
 
 import { describe, expect, it } from 'vitest';

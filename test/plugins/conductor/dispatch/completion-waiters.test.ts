@@ -97,8 +97,8 @@ describe('a wait', () => {
 
 describe('the drain signal, which exists as long as the router', () => {
   /**
-   * Returns the number of dependents that `AbortSignal.any` has left on a signal, which Node keeps until they are
-   * collected, if ever.
+   * Returns the number of dependents that `AbortSignal.any` has left on a signal; Node keeps the dependents until
+   * they are collected, if ever.
    */
   const dependentsOf = (signal: AbortSignal) => {
     const key = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals');

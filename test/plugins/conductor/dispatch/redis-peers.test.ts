@@ -33,7 +33,7 @@ describe('the connection to other routers', requires('redis'), () => {
     return { redis, peers };
   }
 
-  it('is established while all channels are subscribed, again after an outage of Redis', async () => {
+  it('is established while all channels are subscribed, and again after an outage of Redis', async () => {
     const { redis, peers } = await connect('&service-router:*');
     await pollUntil('the connection', () => peers.isConnected);
     await server.kill();
@@ -46,7 +46,7 @@ describe('the connection to other routers', requires('redis'), () => {
   });
 
   it.each([
-    ['any channel', []],
+    ['every channel', []],
     ['one of the channels', ['&service-router:hints', '&service-router:dispatch']],
   ])('is not established when the ACL forbids %s, although Redis responds', async (_title, channels) => {
     const { redis, peers } = await connect(...channels);

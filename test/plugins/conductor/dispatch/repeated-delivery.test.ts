@@ -15,7 +15,7 @@ it.each([
   ['the first poll', { pollCount: 1 }, false],
   ['the first poll after a retry, which keeps the reason', { pollCount: 1, reasonForIncompletion: 'failed' }, false],
   ['a second poll of a task that nobody returned', { pollCount: 2, outputData: {} }, true],
-  ['the same without an output', { pollCount: 2, outputData: null, reasonForIncompletion: null }, true],
+  ['a second poll without output or reason', { pollCount: 2, outputData: null, reasonForIncompletion: null }, true],
   ['returned by its worker', { pollCount: 2, reasonForIncompletion: returnedByWorker }, false],
   ['returned by its worker with an output', { pollCount: 5, outputData: { step: 1 } }, false],
   ['returned by a router', { pollCount: 3, reasonForIncompletion: unreceivedReason({ pollCount: 2 }) }, false],
@@ -48,7 +48,7 @@ it.each([
   ['a read', { inputData: { inbound: { httpMethod: 'GET' } } }, false],
   ['a task without a request', {}, true],
   ['a task that the engine may retry', { workflowTask: { taskDefinition: { retryCount: 3 } } }, false],
-  ['a task that it may not retry', { workflowTask: { taskDefinition: { retryCount: 0 } } }, true],
+  ['a task that the engine may not retry', { workflowTask: { taskDefinition: { retryCount: 0 } } }, true],
   [
     'a task whose workflow allows a retry',
     { workflowTask: { retryCount: 1, taskDefinition: { retryCount: 0 } } },

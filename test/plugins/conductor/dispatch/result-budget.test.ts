@@ -81,7 +81,7 @@ describe('ResultBudget', () => {
     expect(await isIn(third)).toBe(true);
   });
 
-  it('lets a client hold one result that is larger than half when no other client waits', async () => {
+  it('lets a client hold one result that is larger than half of the budget when no other client waits', async () => {
     const budget = budgetFor(2);
     const whole = await budget.hold(2 * large, never, 'one');
     const next = budget.hold(large, never, 'one');

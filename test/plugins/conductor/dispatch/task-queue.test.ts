@@ -238,7 +238,7 @@ describe('a poll in several queues', () => {
     expect(await hold(queues, [1, 1])).toHaveLength(1);
   });
 
-  it('gets tasks that become ready together in one response per worker', async () => {
+  it('gets, in one response per worker, the tasks that become ready together', async () => {
     const queue = createQueue(new HeldEngine());
     const polls = ['w', 'w', 'x'].map((workerId) => hold([queue], [4], workerId));
     await pollUntil('all polls to be held', () => queue.heldPolls === 3);

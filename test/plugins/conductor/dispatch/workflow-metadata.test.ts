@@ -93,7 +93,7 @@ describe('only the engine knows the final output', () => {
     ['a SWITCH with a SIMPLE task in a case', [work, onPatch([{ ...work, taskReferenceName: 'more' }])]],
     ['a SWITCH by script', [work, { ...onPatch([event]), evaluatorType: 'javascript' }]],
     ['a task of the engine that may fail', [work, { ...work, taskReferenceName: 'i', type: 'INLINE' }]],
-    ['it is optional', [{ ...work, optional: true }]],
+    ['the task is optional', [{ ...work, optional: true }]],
     ['the workflow output contains more than the output of the task', [work], { id: '${workflow.workflowId}' }],
     ['the output is a constant', [work], { outbound: 'x' }],
   ])('%s', (_title, tasks, output) => {
@@ -119,7 +119,7 @@ it('task types inside cases, loops and forks are included', () => {
   expect(metadata([fork, loop, onPatch([inner('d')])]).taskTypes).toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('the router can derive first input and final output of every routed workflow of this product', () => {
+it('the router can derive the first input and the final output of every routed workflow of this product', () => {
   const { workflows } = loadDefinitions(fileURLToPath(new URL('../../../..', import.meta.url)));
   const routed = workflows.filter(({ definition }) => !definition.name.startsWith('mdm'));
   expect(routed.length).toBeGreaterThanOrEqual(4);

@@ -109,7 +109,7 @@ describe('awaitEnd', () => {
     expect(limits).toEqual([limitMs]);
   });
 
-  it('reads with the reason when the execution was last resumed: otherwise it would count as cancelled', async () => {
+  it('reads the last resume time with the reason: otherwise the execution would count as cancelled', async () => {
     const ended = { workflowId: 'e-1', status: 'TERMINATED', output: {} } as const;
     const whole = { ...ended, reasonForIncompletion: cancellationReason({}), lastRetriedTime: 5 };
     const dependencies = {

@@ -63,7 +63,7 @@ describe('parsePreferences', () => {
     );
   });
 
-  it('no field makes it throw or return a wait that the field does not contain', () => {
+  it('no field makes it throw or return a negative wait', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string({ maxLength: 2_000 }), fc.stringMatching(/^[a;=", \\wit0-9-]{0,400}$/)),

@@ -32,7 +32,7 @@ const completed = (headers: Record<string, string>): ExecutionStatus => ({
   output: { outbound: createOutbound({ status: 200, headers, body: Buffer.from('{}') }) },
 });
 
-/** The reason that the engine stores when it loses that of a termination. */
+/** The reason that the engine stores when it loses the reason of a termination. */
 const lostReason = "Task 6a55d23a failed with status: TERMINATED and reason: 'null'";
 
 describe('responseOf', () => {
@@ -83,7 +83,7 @@ describe('responseOf', () => {
     expect(() => responseOf({ ...completed({}), output }, options)).toThrow(problem);
   });
 
-  it('an encrypted response is sent only to the client of its request, which a response may lack', () => {
+  it('an encrypted response that names a client is sent to no other; one without a client is sent to any', () => {
     const key = `k:${Buffer.alloc(32).toString('base64')}`;
     const codec = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
     const request = { httpMethod: 'GET', path: '/', query: undefined, params: {}, headers: {}, requestId: 'r' };

@@ -25,10 +25,10 @@ it.each([
   ['no connection', new EngineError('unreachable', 'x'), silent, 503, 'engine-unavailable'],
   ['an unknown definition', refused(404), silent, 503, 'definition-missing'],
   ['a refusal', refused(409), silent, 503, 'engine-unavailable'],
-  ['500 of an engine that has the execution', refused(500), found, 504, 'outcome-unknown'],
-  ['500 of an engine that does not have the execution', refused(500), absent, 503, 'engine-unavailable'],
-  ['500 of an engine that cannot be searched', refused(500), silent, 504, 'outcome-unknown'],
-  ['502 of a proxy', refused(502), absent, 504, 'outcome-unknown'],
+  ['500 from an engine that has the execution', refused(500), found, 504, 'outcome-unknown'],
+  ['500 from an engine that does not have the execution', refused(500), absent, 503, 'engine-unavailable'],
+  ['500 from an engine that cannot be searched', refused(500), silent, 504, 'outcome-unknown'],
+  ['502 from a proxy', refused(502), absent, 504, 'outcome-unknown'],
 ] as const)('a write, %s: %4$i %5$s', async (_title, error, engine, status, code) => {
   expect(await startProblem(error, write(), engine)).toMatchObject({ status, code });
 });
@@ -45,7 +45,7 @@ it.each([true, false])(
   },
 );
 
-it('a write, 500 of an engine whose search never ends: 504, one second after the deadline', async () => {
+it('a write, 500 from an engine whose search never ends: 504, one second after the deadline', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const never = { correlated: () => new Promise<never>(() => undefined) };
@@ -60,7 +60,7 @@ it('a write, 500 of an engine whose search never ends: 504, one second after the
 
 it.each([
   ['an hour before the request', 3_600_000, 503, 'engine-unavailable'],
-  ['some minutes before it by a clock that is slow', 600_000, 504, 'outcome-unknown'],
+  ['ten minutes before the request, according to a slow clock', 600_000, 504, 'outcome-unknown'],
 ])('a write with the X-Request-Id of an execution that started %s', async (_title, ageMs, status, code) => {
   const calls: EngineRequest[] = [];
   const index = new EngineIndex(async (call) => {

@@ -1,4 +1,4 @@
-// Tests of finding the execution of a key that the index does not have: when the engine is asked to evaluate it.
+// Tests of finding a key's execution that the index does not have: when the engine is asked to evaluate it.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';

@@ -43,7 +43,7 @@ describe('idempotencyKeyOf', () => {
     expect(() => read('a', 'a')).toThrow(expect.objectContaining({ status: 400 }));
   });
 
-  it('any field is a key of 1 to 255 characters or a 400', () => {
+  it('any field gives a key of 1 to 255 characters, or 400', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 400 }), (field) => {
         try {

@@ -49,7 +49,7 @@ function memory(search: () => Promise<void>) {
   return { started, executions, start };
 }
 
-/** Creates an IdempotentStart. @param search promise that a search of the engine waits for */
+/** Creates an IdempotentStart. @param search returns the promise that a search of the engine waits for */
 function setUp({
   ttlMs = 60_000,
   callMs = 10,
@@ -97,7 +97,7 @@ describe('IdempotentStart', () => {
     expect(await once.start(keyed, here, start)).toEqual({ started: { executionId: 'e-0' } });
   });
 
-  it('passes the time until which the lock is certain to the start, with time for two engine calls', async () => {
+  it('passes the start the time until which the lock is certain, less the time for two engine calls', async () => {
     const { once, keyed } = setUp({ ttlMs: 5_000, callMs: 60 });
     const before: number[] = [];
     const begunAt = performance.now();

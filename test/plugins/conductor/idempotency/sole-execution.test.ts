@@ -34,7 +34,7 @@ describe('the execution of a keyed task that was polled', () => {
     ['is alone', []],
     ['was followed by one that no worker has', [execution('b', waiting)]],
     ['was preceded by one that was superseded', [execution('b', polled, { reasonForIncompletion: superseded })]],
-    ['shares its correlation id with another client', [execution('b', polled, { input: { inbound: {} } })]],
+    ["shares its correlation id with another client's execution", [execution('b', polled, { input: { inbound: {} } })]],
   ])('%s: the polled one is carried out', async (_title, others) => {
     expect(await look(...others)).toEqual({ status: 'RUNNING', terminated: [] });
   });
@@ -47,7 +47,7 @@ describe('the execution of a keyed task that was polled', () => {
     expect(await look(other)).toEqual({ status: 'TERMINATED', terminated: [`own: ${superseded}`] });
   });
 
-  it('is not found: the result is unknown', async () => {
+  it('is not found: returns undefined', async () => {
     const task = { workflowInstanceId: 'lost', workflowType: 'w', correlationId } as unknown as Task;
     const api = { correlated: async () => [own], terminate: async () => undefined };
     expect(await readSoleExecution(task, api)).toBeUndefined();

@@ -17,7 +17,7 @@ import { TaskUpdates } from '../../../../plugins/conductor/task-api/task-updates
 import { WorkerLimits } from '../../../../plugins/conductor/task-api/worker-limits.ts';
 
 const executionId = '00000000-0000-0000-0000-000000000001';
-/** What the engine returns of the execution after a result, besides the request and the tasks. */
+/** What the engine returns about the execution after a result, besides the request and the tasks. */
 const execution = {
   ...{ workflowId: executionId, status: 'COMPLETED', output: { o: 1 } },
   ...{ reasonForIncompletion: '', lastRetriedTime: 5 },
@@ -51,7 +51,7 @@ function setUp(
   const calls: string[] = [];
   /** The bodies of results that were reported by task id. */
   const reported: Partial<TaskResult>[] = [];
-  /** Unreachable, or responds to every call with the status `failure`; 0: neither. */
+  /** Whether the engine can be reached, and the status with which it responds to every call; 0: the usual ones. */
   const engineState = { isReachable: true, failure: 0 };
   const atEngine = { taskId: 'engine-id', domain, inputData: { inbound: 1 }, outputData: {}, status: status as string };
   const respond = (code: number, body: unknown = ''): EngineResponse => ({
@@ -136,7 +136,7 @@ function setUp(
   };
 }
 
-/** A task that was polled from the engine, which may not retry it: every write. */
+/** A task that was polled from the engine, which may not retry it, as with every write. */
 const polled = (referenceTaskName: string): Task => ({
   ...task,
   ...{ taskId: 'engine-id', referenceTaskName },
@@ -152,7 +152,7 @@ describe('the result of a dispatched task', () => {
     ]);
   });
 
-  it('with a large output: reported with one call, too', async () => {
+  it('with a large output: also reported with one call', async () => {
     const { report, calls } = setUp('IN_PROGRESS');
     await report({ outputData: { read: 'x'.repeat(100_000) } });
     expect(calls).toEqual([`POST /api/tasks/${executionId}/read/COMPLETED`]);
@@ -231,7 +231,7 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([taskId]);
   });
 
-  it.each([404, 400])('postponed, and read with status %i: not read again', async (failure) => {
+  it.each([404, 400])('postponed, and the engine responds to the read with %i: not read again', async (failure) => {
     vi.useFakeTimers();
     const { report, calls, engineState } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -243,7 +243,7 @@ describe('the result of a dispatched task', () => {
     expect([calls.length - before, timers]).toEqual([1, 0]);
   });
 
-  it('postponed until a long outage: read less and less often, at least every 5 s', async () => {
+  it('postponed until a long outage: read less and less often, but at least every 5 s', async () => {
     vi.useFakeTimers();
     const { report, calls, engineState, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -257,7 +257,7 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([taskId]);
   });
 
-  it('postponed by a result that the worker repeats: dispatched once, at the time of the last', async () => {
+  it('postponed by a result that the worker repeats: dispatched once, at the time that the last one sets', async () => {
     vi.useFakeTimers();
     const { report, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -428,7 +428,7 @@ describe('an extension of the lease', () => {
   );
 });
 
-it('a task that a router had returned and its worker postpones is reported with another reason', async () => {
+it('a task that a router had returned and that its worker postpones is reported with another reason', async () => {
   const { report, reported } = setUp('IN_PROGRESS', { delivered: [polled('read')] });
   const copied = { reasonForIncompletion: unreceivedReason({ pollCount: 1 }), outputData: { step: 1 } };
   await report({ taskId: 'engine-id', status: 'IN_PROGRESS', ...copied });
@@ -437,7 +437,7 @@ it('a task that a router had returned and its worker postpones is reported with 
 
 it.each([
   [
-    'wakes the polls for tasks of every version, because a task does not have its version',
+    'wakes the polls for tasks of every version, because a task does not name its version',
     'growing',
     ['first', 'second'],
   ],

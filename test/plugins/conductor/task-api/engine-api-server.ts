@@ -19,7 +19,7 @@ export const noLimits = {
 
 /**
  * Starts a server with the policy, below `/conductor`. Every request comes from the client `worker`. A problem becomes
- * its status, with its detail as JSON.
+ * a response with its status and, as JSON, its detail.
  */
 export function startEngineApi(config: Config, dependencies: EngineApiDependencies): Promise<LoopbackServer> {
   const handle = createEngineApiPolicy(config, dependencies).policy({ strip: '/conductor' } as never);

@@ -11,7 +11,7 @@ import { noLimits, startEngineApi } from './engine-api-server.ts';
 
 const { config } = await loadConfig({ env: {} });
 
-/** Sends an exchange. Its engine accepts every result and has no tasks. */
+/** Sends an exchange to a server whose engine accepts every result and has no tasks. */
 async function exchange(...lines: object[]) {
   const reported: unknown[] = [];
   const polled: unknown[] = [];

@@ -47,7 +47,7 @@ it.each([
   ['a queue without a count', { ...header, wanted: [{ taskType: 't' }] }],
   ['a count that is not a whole number', { ...header, wanted: [{ taskType: 't', count: 1.5 }] }],
   ['a domain that is not a string', { ...header, wanted: [{ taskType: 't', count: 1, domain: 2 }] }],
-  ['no queue', { ...header, wanted: [null] }],
+  ['a queue that is null', { ...header, wanted: [null] }],
   ['more queues than there are task types', { ...header, wanted: Array.from({ length: 101 }, () => wanted[0]) }],
 ])('%s → refused', (_what, first) => {
   expect(() => parse(first)).toThrow(malformed);

@@ -4,7 +4,7 @@ import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { formatServerTiming, StageClock, stages } from '../../../../plugins/conductor/telemetry/stage-clock.ts';
 
-/** Returns the clock of a request that was received at 100 and began at 110, after 5 in the queue. */
+/** Returns the clock of a request that was received at 100 ms and began at 110 ms, after 5 ms in the queue. */
 function begun(): StageClock {
   const clock = new StageClock(100);
   clock.enter('queue', 105);

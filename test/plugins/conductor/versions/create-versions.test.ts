@@ -95,7 +95,7 @@ describe('createVersions', () => {
     ['limits', { ...place, guard: { failurePercent: 21, windowMs: 60_000, minRequests: 5 } }, [1, 2]],
     ['prefix', { ...place, prefix: '/films' }, [1, 2]],
   ];
-  it.each(others)('other %s: guard and metric start anew', async (_what, other, expected) => {
+  it.each(others)('changed %s: guard and metric start anew', async (_what, other, expected) => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);

@@ -22,7 +22,7 @@ const problemOf = (run: () => unknown): Problem => {
 };
 
 describe('requestedVersion', () => {
-  it('no field: none, for any client', () => {
+  it('no field: no version, for any client', () => {
     expect([ask(undefined), ask(undefined, []), ask(undefined, [], '')]).toEqual([undefined, undefined, undefined]);
   });
 

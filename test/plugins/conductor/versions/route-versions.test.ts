@@ -101,7 +101,7 @@ describe('RouteVersions', () => {
     expect(new Set(clients.map((client) => ask(client).version))).toEqual(new Set([1]));
   });
 
-  it('failures while the engine fails: count against no version, and the metrics show not-counted', async () => {
+  it('failures while the engine fails count against no version, and the metrics show not-counted', async () => {
     askAll(failed, () => engineFailures.observe(engineAway));
     expect(versions.notices).toEqual([]);
     const { values } = await registry.getSingleMetric('router_version_seconds')!.get();
@@ -112,7 +112,7 @@ describe('RouteVersions', () => {
     expect(versions.notices).toHaveLength(1);
   });
 
-  it('requests that choose their version: do not count for the guard', () => {
+  it('requests that choose their version do not count for the guard', () => {
     for (let n = 0; n < 20; n++) {
       ask('client-0', { 'x-workflow-version': '1' }).ended(answered, 1);
       ask('client-0', { 'x-workflow-version': '2' }).ended(failed, 1);

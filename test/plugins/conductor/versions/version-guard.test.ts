@@ -1,12 +1,12 @@
 // Tests of when a version is removed: when, within the window, it fails more than allowed and more than the others, and
-// both have had enough requests.
+// it and the others have had enough requests.
 
 import { describe, expect, it } from 'vitest';
 import { VersionGuard } from '../../../../plugins/conductor/versions/version-guard.ts';
 
 const options = { failurePercent: 20, minRequests: 10, windowMs: 60_000 };
 
-/** Notes `requests` outcomes, of which the last `failures` are failures; returns true when one removed the version. */
+/** Notes `requests` outcomes, the last `failures` as failures; returns true when an outcome removed the version. */
 function note(guard: VersionGuard, version: number, [failures, requests]: [number, number], now = 1_000): boolean {
   const outcomes = Array.from({ length: requests }, (_, n) => ({ failed: n >= requests - failures }));
   return outcomes.map((outcome) => guard.note(version, outcome, now)).some((takenOut) => takenOut !== undefined);

@@ -1,4 +1,4 @@
-// Tests of what counts against a version: its own 5xx responses, but no failure of client, router or engine.
+// Tests of what counts against a version: its own 5xx responses, but no failure of the client, router or engine.
 
 import { describe, expect, it } from 'vitest';
 import { EngineFailures } from '../../../../plugins/conductor/versions/engine-failures.ts';

@@ -74,13 +74,13 @@ describe('startInTime', () => {
     });
   });
 
-  it('starts no write for a client that has disconnected, but every read', async () => {
+  it('starts reads, but no writes, for a client that has disconnected', async () => {
     const next = startInTime({ draining: none })(async () => started());
     expect(await (await next(createRequest({ hasLeft: true }).request)).outcome).toEqual({ kind: 'client-gone' });
     expect(await next(createRequest({ hasLeft: true, method: 'GET' }).request)).toHaveProperty('executionId', 'e-1');
   });
 
-  it('starts nothing at or after the time before which the request must start', async () => {
+  it('starts nothing at or after `startBefore`', async () => {
     const next = startInTime({ draining: none })(async () => started());
     const late = createRequest({ startBefore: performance.now() }).request;
     await expect(next(late)).rejects.toMatchObject({ code: 'overloaded', headers: { 'retry-after': '1' } });
@@ -224,7 +224,7 @@ describe('startOnce', () => {
     );
   const keyed = () => ({ ...createRequest({ startBefore: 500 }).request, isKeyed: true, correlationId: 'key' });
 
-  it('passes a request without a key on', async () => {
+  it('passes on a request without a key', async () => {
     const layer = layerOf(() => Promise.reject(new Error('not asked')));
     expect(await run(layer, createRequest().request, async () => started())).toHaveProperty('executionId', 'e-1');
   });
@@ -250,7 +250,7 @@ describe('startOnce', () => {
     });
   });
 
-  it('names the first execution where its response cannot be repeated', async () => {
+  it('names the first execution when its response cannot be repeated', async () => {
     const layer = layerOf(async () => ({ first, problem: new Problem('idempotency-key-reused') }));
     const { outcome, ...execution } = await run(layer, keyed(), async () => started());
     expect(execution).toEqual({ executionId: 'e-0', version: 3, earlier: 'rejected' });
