@@ -137,10 +137,12 @@ function createQueues(
   }: Pick<ExecutionDependencies, 'workflows' | 'awaited' | 'recorder' | 'executions'>,
   log: Logger,
 ) {
-  const giveBack = (task: Task) => queues.queue({ taskType: task.taskDefName, domain: task.domain }).giveBack([task]);
+  const queueOf = ({ taskDefName, domain }: Task) => queues.queue({ taskType: taskDefName, domain });
+  const giveBack = (task: Task) => queueOf(task).giveBack([task]);
+  const onOmitted = (tasks: readonly Task[]) => tasks.forEach((task) => queueOf(task).announce());
   const requeue = (task: Task) => requeueTask(task, { engine, log });
   const withheld = new WithheldTasks({
-    ...{ engine, executions, recorder, workflows, giveBack, requeue, log },
+    ...{ engine, executions, recorder, workflows, giveBack, onOmitted, requeue, log },
     waitedFor: awaited,
   });
   const queues: TaskQueues = new TaskQueues(

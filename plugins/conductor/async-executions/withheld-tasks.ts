@@ -26,6 +26,8 @@ export interface WithheldTasksOptions {
   readonly waitedFor: ReadonlySet<string>;
   /** Queues a task that may be handed out after all. */
   readonly giveBack: (task: Task) => void;
+  /** Called with the tasks that a poll does not return: the engine may have others behind them. */
+  readonly onOmitted: (tasks: readonly Task[]) => void;
   /** Returns a task to the engine, for the next router that polls. Resolves to false when the engine does not take it. */
   readonly requeue: (task: Task) => Promise<boolean>;
   /**
@@ -60,7 +62,10 @@ export class WithheldTasks {
     // other's record.
     await recorder.polled(tasks.filter(({ workflowInstanceId }) => !waitedFor.has(workflowInstanceId)));
     const mayDispatch = await Promise.all(tasks.map((task) => this.#mayDispatch(task)));
-    return tasks.filter((_task, index) => mayDispatch[index]);
+    const dispatched = tasks.filter((_task, index) => mayDispatch[index]);
+    const omitted = polled.filter((task) => !dispatched.includes(task));
+    if (omitted.length > 0) this.#options.onOmitted(omitted);
+    return dispatched;
   }
 
   /** Returns the withheld tasks to the engine, where another router polls them. Call it when no poll is open. */

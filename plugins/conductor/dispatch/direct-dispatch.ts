@@ -15,7 +15,7 @@ export type DispatchMessage =
   | { readonly polled: QueueName }
   /** The sender has tasks of this queue without a worker. */
   | { readonly offered: QueueName }
-  /** The sender holds polls for this queue, which take up to `count` tasks. */
+  /** Workers of the sender take up to `count` tasks of this queue now, or soon. */
   | { readonly wanted: QueueName; readonly count: number }
   /**
    * Tasks for the receiver's workers; none when the sender has no more. `returned`: the sender has stopped, and
@@ -49,6 +49,10 @@ interface Elsewhere {
   announcedAt: number;
   /** Time of this router's latest offer; -Infinity when it has no more tasks to give. */
   offeredAt: number;
+  /** Time at which this router last asked for tasks. */
+  askedAt: number;
+  /** Polls that got tasks of this router since then. */
+  servedPolls: number;
   /** Routers that offered tasks, with the time at which they were last asked. */
   readonly offers: Map<string, number>;
 }
@@ -80,7 +84,8 @@ export class DirectDispatch {
       if (waiting === 'task') return this.#offer(name);
       if (this.#isStopping) return;
       this.#announce(name);
-      this.#ask(name);
+      if (waiting === 'poll') this.#ask(name);
+      else this.#askWhileBusy(name);
     });
   }
 
@@ -142,15 +147,27 @@ export class DirectDispatch {
   }
 
   /**
+   * While all workers here are busy, no poll is held, but other routers' reads must not wait until this router's have all
+   * been delivered: asks for as many as polls were served here since the last time.
+   */
+  #askWhileBusy(name: QueueName): void {
+    const known = this.#known(name);
+    known.servedPolls += 1;
+    if (performance.now() - known.askedAt < lostAfterMs) return;
+    this.#ask(name, known.servedPolls);
+  }
+
+  /**
    * Asks every router with an offer for tasks, if polls are held here. The offer of a router that has not responded is
    * deleted, because that router may have stopped. A router that was only slow offers again.
    */
-  #ask(name: QueueName): void {
-    const { offers } = this.#known(name);
-    if (offers.size === 0) return;
-    const count = this.#options.queues.queue(name).capacity;
-    if (count === 0) return;
+  #ask(name: QueueName, count = this.#options.queues.queue(name).capacity): void {
+    const known = this.#known(name);
+    const { offers } = known;
+    if (offers.size === 0 || count === 0) return;
     const now = performance.now();
+    known.askedAt = now;
+    known.servedPolls = 0;
     for (const [router, askedAt] of offers) {
       if (now - askedAt < lostAfterMs) continue;
       if (askedAt > notAsked) offers.delete(router);
@@ -185,7 +202,7 @@ export class DirectDispatch {
     const key = queueKey(name);
     const never = Number.NEGATIVE_INFINITY;
     const known = this.#elsewhere.get(key) ?? {
-      ...{ polledAt: never, announcedAt: never, offeredAt: never },
+      ...{ polledAt: never, announcedAt: never, offeredAt: never, askedAt: never, servedPolls: 0 },
       offers: new Map<string, number>(),
     };
     this.#elsewhere.set(key, known);

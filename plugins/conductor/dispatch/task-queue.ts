@@ -11,6 +11,9 @@ import { firstOfEachWorker, type HeldPoll, holdPoll, type PolledQueue } from './
 import { isDispatchedTaskId } from './dispatched-task.ts';
 import { requeueTask } from './requeue-task.ts';
 
+/** `poll`: a poll stays held. `served`: a poll got tasks at once. `task`: a dispatched task has no poll here. */
+export type Waiting = 'poll' | 'served' | 'task';
+
 /** Dependencies and name of a {@link TaskQueue}. */
 export interface TaskQueueOptions {
   engine: Pick<Engine, 'pollTasks' | 'updateTask'>;
@@ -18,11 +21,8 @@ export interface TaskQueueOptions {
   /** Undefined: the default pool. */
   domain: string | undefined;
   log: Logger;
-  /**
-   * Called when a poll stays held, and when a dispatched task has no poll here: another router may have the poll or the
-   * task that matches.
-   */
-  onWaiting?: (waiting: 'poll' | 'task') => void;
+  /** Another router may have the task for a poll, or the poll for a task. */
+  onWaiting?: (waiting: Waiting) => void;
 }
 
 /**
@@ -82,6 +82,10 @@ export class TaskQueue implements PolledQueue {
   /** True when the engine may have a task that no fetch has returned. */
   #mayHaveTask = true;
   #fetch: Promise<void> | undefined;
+  /** The poll that gets no ready task until the fetch in flight has ended. */
+  #reserved: HeldPoll | undefined;
+  /** True when the latest fetch has returned tasks: the next poll then gets ready tasks. */
+  #isTurnOfReady = false;
   #failures = 0;
   #expectation = expectationMs.length;
   #timer: NodeJS.Timeout | undefined;
@@ -131,11 +135,23 @@ export class TaskQueue implements PolledQueue {
   hold(poll: HeldPoll): void {
     this.lastPolledAt = performance.now();
     this.#heldPolls.push(poll);
-    if (this.#ready.length > 0) this.#ready = this.#deliver(this.#ready);
-    if (poll.taken.length > 0) return;
+    this.#reserve(poll);
     this.#pump();
-    this.#options.onWaiting?.('poll');
+    this.#options.onWaiting?.(poll.taken.length > 0 ? 'served' : 'poll');
     if (this.lastPolledAt >= this.#orphanSearchDueAt) void this.#searchOrphans();
+  }
+
+  /**
+   * Reserves a poll for a fetch that is due. While all workers are busy, each poll finds ready tasks, so no poll would be
+   * held and nothing would be fetched. Ready tasks and those of the engine alternate.
+   */
+  #reserve(poll: HeldPoll): void {
+    const isDue = this.#mayHaveTask || this.lastPolledAt >= this.#fetchDueAt;
+    if (isDue && this.#ready.length > 0 && this.#fetch === undefined && !this.#isTurnOfReady) {
+      this.#reserved = poll;
+      this.#mayHaveTask = true;
+    }
+    this.#isTurnOfReady = false;
   }
 
   /** See {@link PolledQueue}. */
@@ -147,6 +163,7 @@ export class TaskQueue implements PolledQueue {
   /** See {@link PolledQueue}. */
   drop(poll: HeldPoll): void {
     this.#heldPolls = this.#heldPolls.filter((held) => held !== poll);
+    if (this.#reserved === poll) this.#reserved = undefined;
     if (this.#heldPolls.length === 0) this.#stopTimer();
   }
 
@@ -198,10 +215,10 @@ export class TaskQueue implements PolledQueue {
     return taken;
   }
 
-  /** Takes back tasks that did not reach their worker. */
+  /** Takes back tasks that did not reach their worker. They are the next to be delivered. */
   giveBack(tasks: readonly Task[]): void {
     if (tasks.length === 0) return;
-    this.#ready.push(...tasks);
+    this.#ready.unshift(...tasks);
     this.#pump();
     if (this.#ready.length === 0) return;
     this.#requeueTimer ??= setTimeout(() => void this.#requeueReady(), requeueAfterMs);
@@ -229,8 +246,9 @@ export class TaskQueue implements PolledQueue {
     const count = Math.min(maxFetchCount, this.capacity);
     const { taskType, domain, log } = this.#options;
     try {
-      const tasks = await this.#pollEngine(count, domain);
+      const tasks = await this.#pollEngine(count, domain).finally(() => (this.#reserved = undefined));
       this.#failures = 0;
+      this.#isTurnOfReady = tasks.length > 0;
       // After a full batch there may be more.
       if (tasks.length >= count) this.#mayHaveTask = true;
       if (tasks.length > 0) this.#expectation = expectationMs.length;
@@ -244,9 +262,8 @@ export class TaskQueue implements PolledQueue {
     }
     this.#fetch = undefined;
     this.#fetchDueAt = performance.now() + this.#pauseMs();
-    if (this.#heldPolls.length === 0) return;
-    if (this.#mayHaveTask) this.#pump();
-    else this.#startTimer();
+    this.#pump();
+    if (this.#fetch === undefined && this.#heldPolls.length > 0) this.#startTimer();
   }
 
   async #pollEngine(count: number, domain: string | undefined): Promise<Task[]> {
@@ -290,7 +307,7 @@ export class TaskQueue implements PolledQueue {
     const undelivered = tasks.filter((task) => this.#mayDeliver(task));
     const served = new Set<HeldPoll>();
     while (undelivered.length > 0) {
-      const open = firstOfEachWorker(this.#heldPolls);
+      const open = firstOfEachWorker(this.#heldPolls.filter((poll) => poll !== this.#reserved));
       if (open.length === 0) break;
       for (const poll of open.slice(0, undelivered.length)) {
         poll.taken.push(...undelivered.splice(0, 1));
@@ -308,7 +325,7 @@ export class TaskQueue implements PolledQueue {
     if (isDispatchedTaskId(task.taskId)) return true;
     const fetched = this.#fetchOf.get(task);
     if (fetched !== undefined && isInTime(task, fetched)) return true;
-    void requeueTask(task, this.#options);
+    void requeueTask(task, this.#options).then(() => this.announce());
     return false;
   }
 

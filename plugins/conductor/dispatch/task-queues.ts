@@ -5,7 +5,7 @@ import type { Engine } from '#lib/conductor/engine.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { holdPoll, type Poll } from './held-poll.ts';
-import { TaskQueue } from './task-queue.ts';
+import { TaskQueue, type Waiting } from './task-queue.ts';
 
 /** A queue counts as inactive after this many milliseconds without a poll. */
 export const activeWithinMs = 60_000;
@@ -22,8 +22,8 @@ export interface QueueName {
   domain?: string | undefined;
 }
 
-/** Called when a poll stays held in a queue, or a dispatched task has no poll in it. */
-export type OnWaiting = (name: QueueName, waiting: 'poll' | 'task') => void;
+/** Called when a queue has polls or tasks whose counterpart may be at another router. */
+export type OnWaiting = (name: QueueName, waiting: Waiting) => void;
 
 /** Creates task queues on demand and passes announcements on to them. */
 export class TaskQueues {
@@ -60,7 +60,7 @@ export class TaskQueues {
     const known = this.#queues.get(key);
     if (known !== undefined) return known;
     if (this.#queues.size >= maxQueues) this.#deleteIdle();
-    const onWaiting = (waiting: 'poll' | 'task') => this.#onWaiting({ taskType, domain }, waiting);
+    const onWaiting = (waiting: Waiting) => this.#onWaiting({ taskType, domain }, waiting);
     const queue = new TaskQueue({ engine: this.#engine, taskType, domain, log: this.#log, onWaiting });
     this.#queues.set(key, queue);
     return queue;

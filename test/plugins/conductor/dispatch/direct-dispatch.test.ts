@@ -113,6 +113,20 @@ describe('a task on a router that no worker polls', () => {
   });
 });
 
+it('a task goes to a router whose workers are all busy with its own tasks', async () => {
+  const [here, there] = [routers.add(), routers.add()];
+  for (let n = 1; n <= 5; n++) there.dispatch.dispatch(queue, taskOf(n));
+  here.dispatch.dispatch(queue, taskOf(0));
+  const taken: string[] = [];
+  for (let n = 6; !taken.includes(idOf(0)) && n < 1_000; n++) {
+    there.dispatch.dispatch(queue, taskOf(n));
+    taken.push(...(await poll(there.queues)));
+    await turn();
+  }
+  expect(taken).toContain(idOf(0));
+  expect(here.dispatch.isPossible(queue)).toBe(true);
+});
+
 it('a task goes to a poll although a router that has stopped made an earlier offer', async () => {
   const [here, there] = [routers.add(), routers.add()];
   const waiting = poll(there.queues);

@@ -200,6 +200,55 @@ describe('a stop', () => {
   });
 });
 
+describe('while every poll finds dispatched tasks', () => {
+  const read = (n: number) => `${String(n).padStart(8, '0')}-0000-4000-8000-000000000000.t`;
+
+  /** Returns a queue that has fetched once and has dispatched tasks. */
+  async function createBusyQueue(engine: HeldEngine): Promise<TaskQueue> {
+    const queue = createQueue(engine);
+    await poll(queue, { timeoutMs: 1 });
+    for (let n = 1; n <= 4; n++) queue.dispatchDirectly(taskOf(read(n)));
+    await turn();
+    return queue;
+  }
+
+  it('they and the tasks of the engine alternate', async () => {
+    const engine = new HeldEngine();
+    const queue = await createBusyQueue(engine);
+    engine.push('a', 'b');
+    queue.announce();
+    const taken = [];
+    for (let n = 1; n <= 5; n++) taken.push(...(await poll(queue)));
+    expect(taken).toEqual(['a', read(1), 'b', read(2), read(3)]);
+  });
+
+  it('a task of the engine that nothing announced is fetched as usual', async () => {
+    vi.useFakeTimers({ toFake: standingStill });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    const idle = poll(queue, { timeoutMs: 0 });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await idle).toEqual([]);
+    for (let n = 1; n <= 4; n++) queue.dispatchDirectly(taskOf(read(n)));
+    await turn();
+    engine.push('a');
+    expect(await withoutTime(poll(queue))).toEqual([read(1)]);
+    await vi.advanceTimersByTimeAsync(1_100);
+    expect(await withoutTime(poll(queue))).toEqual(['a']);
+  });
+
+  it('a poll whose fetch returns nothing gets one of them', async () => {
+    const engine = new HeldEngine();
+    const queue = await createBusyQueue(engine);
+    queue.announce();
+    engine.hold();
+    const waiting = poll(queue);
+    expect(await poll(queue)).toEqual([read(1)]);
+    engine.release();
+    expect(await waiting).toEqual([read(2)]);
+  });
+});
+
 describe('a dispatched task that did not reach its worker', () => {
   it('is offered to other routers when no worker polls here', async () => {
     const waitings: string[] = [];
