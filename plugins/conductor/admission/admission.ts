@@ -72,7 +72,7 @@ const maxUnmatchedExecutions = 2_000;
 /** Grants permits from the concurrency limiter, behind the circuit breakers of the engine and of the back ends. */
 export class Admission {
   readonly #dependencies: AdmissionDependencies;
-  /** Permits by execution id. An entry is removed when `end` is called. */
+  /** Permits by execution id. An entry is removed when its permit is released. */
   readonly #permits = new TransientMap<string, Permit>();
   /**
    * Executions whose task went to a worker before `started` was called for them. Executions that no request of this
@@ -118,7 +118,7 @@ export class Admission {
     }
     if (queued) metrics.waited(result.queuedMs);
     metrics.count(requestClass, queued ? 'queued' : 'admitted');
-    return this.#admitted(request.backEnd, result);
+    return this.#admitted(request, result);
   }
 
   /**
@@ -168,7 +168,7 @@ export class Admission {
     } else if (outcome === 200 && path.startsWith('/api/tasks')) limit.sample('report', ms);
   }
 
-  #admitted({ breaker }: BackEnd, permit: Permit): Admitted {
+  #admitted({ backEnd: { breaker }, requestClass }: AdmissionSubject, permit: Permit): Admitted {
     const { limit, limiter, engine } = this.#dependencies;
     limit.noteUse(limiter.inUse('waiting'));
     const leaveEngine = engine.enter();
@@ -187,13 +187,17 @@ export class Admission {
       },
       end: ({ problem, clientGone }) => {
         ended = true;
-        if (startedId !== undefined) this.#permits.delete(startedId);
         const outcome = clientGone ? undefined : this.#outcomeOf(problem);
         // The execution of a disconnected client may continue. It keeps its permit for the average duration, so a
         // client gains no capacity by disconnecting early.
         const abandoned = clientGone && startedId !== undefined;
         const remainingMs = abandoned ? limiter.averageHeldMs(permit) - (performance.now() - permit.grantedAt) : 0;
-        const release = () => limiter.release(permit, !abandoned && startedId !== undefined);
+        // The execution of a read is terminated, so no worker gets its task.
+        if (abandoned && requestClass === 'read') limiter.handedOut(permit);
+        const release = () => {
+          if (startedId !== undefined) this.#permits.delete(startedId);
+          limiter.release(permit, !abandoned && startedId !== undefined);
+        };
         if (remainingMs > 0) setTimeout(release, remainingMs).unref();
         else release();
         if (outcome !== undefined) breaker.record(outcome, enteredAt);

@@ -7,6 +7,7 @@ import { AdaptiveLimit } from '../../../../plugins/conductor/admission/adaptive-
 import { Admission, type Admitted } from '../../../../plugins/conductor/admission/admission.ts';
 import { createAdmissionMetrics } from '../../../../plugins/conductor/admission/admission-metrics.ts';
 import { BackEnds } from '../../../../plugins/conductor/admission/back-ends.ts';
+import type { RequestClass } from '../../../../plugins/conductor/admission/bulkhead.ts';
 import { EngineBreaker } from '../../../../plugins/conductor/admission/engine-breaker.ts';
 import { ConcurrencyLimiter } from '../../../../plugins/conductor/admission/concurrency-limiter.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
@@ -40,8 +41,8 @@ function createAdmission({ queueLength = 0 } = {}) {
   }));
   const admission = new Admission({ limit, limiter: limiter, engine, metrics });
   const gone = new AbortController().signal;
-  const admit = async (name = 'movies', withinMs = 60_000) => {
-    const subject = { backEnd: backEnds.get(name), requestClass: 'read', client: 'one' } as const;
+  const admit = async (name = 'movies', withinMs = 60_000, requestClass: RequestClass = 'read') => {
+    const subject = { backEnd: backEnds.get(name), requestClass, client: 'one' };
     return (await admission.admit({ ...subject, gone, startBefore: performance.now() + withinMs })) as Admitted;
   };
   const finish = async (problem: ProblemCode | undefined, { name = 'movies', clientGone = false } = {}) => {
@@ -195,6 +196,22 @@ describe('permits', () => {
     expect(limiter.inUse('inFlight')).toBe(1);
     vi.advanceTimersByTime(2);
     expect(limiter.inUse('inFlight')).toBe(0);
+  });
+
+  it('a client disconnects after the start, before a worker has the task: a read no longer waits for a worker', async () => {
+    const { admission, admit, limiter } = createAdmission();
+    const usual = await admit();
+    usual.started('usual');
+    vi.advanceTimersByTime(400);
+    usual.end({ problem: undefined, clientGone: false });
+    for (const [requestClass, id] of [['read', 'r'] as const, ['write', 'w'] as const]) {
+      const leaving = await admit('movies', 60_000, requestClass);
+      leaving.started(id);
+      leaving.end({ problem: undefined, clientGone: true });
+    }
+    expect(limiter.inUse('waiting')).toBe(1);
+    admission.handedOut('w');
+    expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([0, 2]);
   });
 
   it('a client disconnects before the start: its permit is released at once', async () => {
