@@ -311,9 +311,12 @@ describe('the guard', () => {
     expect((await routers.client(guarded.url, 'client-0', scope)(note(), choosing('2'))).text).toBe('version 2');
   });
 
-  it('failures after a 202 response count as well', async () => {
-    const guarded = await guardWith(2);
-    routers.behaviours.set(2, fails);
+  it.each([
+    ['failures', 2, fails],
+    ['unusable responses', 5, () => ({ status: 'COMPLETED', outputData: { outbound: 'none' } })],
+  ])('%s after a 202 response count as well', async (_what, group, behaviour) => {
+    const guarded = await guardWith(group);
+    routers.behaviours.set(2, behaviour);
     await pollUntil('version 2 to be taken out', async () => {
       const later = { method: 'PUT', headers: { prefer: 'respond-async' } };
       for (const id of clients(20)) expect((await routers.client(guarded.url, id)(note(), later)).status).toBe(202);

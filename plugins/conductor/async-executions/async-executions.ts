@@ -3,10 +3,9 @@
 
 import type { Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
-import { hasResponse } from '#lib/conductor/executions/reconciler-terminations.ts';
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
-import type { ExecutionEnding } from '../execution/outcome.ts';
-import { failureOf } from '../execution/response.ts';
+import type { BackEndResponse } from '#lib/envelope/outbound.ts';
+import { endingOfError, type ExecutionEnding } from '../execution/outcome.ts';
 import { awaitEnd, type ExecutionDependencies } from '../execution/executions.ts';
 
 /** The end was not observed, so it counts neither for nor against the back end. */
@@ -30,32 +29,22 @@ export class AsyncExecutions {
    * Waits for the end of an execution and returns its outcome. Never rejects.
    * @param timeoutMs the rest of the time that a client would have waited, in milliseconds; a draining router does not
    *   wait
+   * @param responseOf returns the client's response, or throws the problem that the client gets instead
    */
   async follow(
     executionId: string,
-    { timeoutMs, readOnly }: { timeoutMs: number; readOnly: boolean },
+    { timeoutMs, responseOf }: { timeoutMs: number; responseOf: (ended: ExecutionStatus) => BackEndResponse },
   ): Promise<ExecutionEnding> {
     this.#size++;
+    const wait = { timeoutMs, signals: [this.#dependencies.draining] };
+    const ended = await awaitEnd(executionId, wait, this.#dependencies).catch(() => null);
+    this.#size--;
+    // A client that does not wait may have started a long execution: a timeout is no failure.
+    if (ended === null) return unobserved;
     try {
-      const ended = await awaitEnd(
-        executionId,
-        { timeoutMs, signals: [this.#dependencies.draining] },
-        this.#dependencies,
-      );
-      // A client that does not wait may have started a long execution: a timeout is no failure.
-      if (ended === null) return unobserved;
-      if (hasResponse(ended)) return { problem: undefined, status: statusOf(ended), clientGone: false };
-      return { problem: failureOf(ended, { readOnly }).code, clientGone: false };
-    } catch {
-      return unobserved;
-    } finally {
-      this.#size--;
+      return { problem: undefined, status: responseOf(ended).status, clientGone: false };
+    } catch (error) {
+      return endingOfError(error);
     }
   }
-}
-
-/** Returns the status of the back end's response. It is not encrypted, even in encrypted outputs. */
-function statusOf({ output }: ExecutionStatus): number | undefined {
-  const { statusCodeValue } = (output?.['outbound'] ?? {}) as { statusCodeValue?: unknown };
-  return typeof statusCodeValue === 'number' ? statusCodeValue : undefined;
 }

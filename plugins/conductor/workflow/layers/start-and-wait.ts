@@ -81,7 +81,7 @@ function accepted(
   request: ExecutionRequest,
   { asyncExecutions, responseOptions }: StartDependencies,
 ): Outcome {
-  const { route, httpMethod: method, requestId } = request.received;
+  const { route, httpMethod: method, requestId, clientId } = request.received;
   const links = responseOptions.linksOf(id);
   return {
     kind: 'accepted',
@@ -89,7 +89,7 @@ function accepted(
     headers: { location: links.self, 'retry-after': '1', 'preference-applied': request.waitPolicy.applied },
     settled: asyncExecutions.follow(id, {
       timeoutMs: remainingMs(request.arrivedAt + request.responseDeadlineMs),
-      readOnly: isSafeMethod(method),
+      responseOf: (ended) => responseOf(ended, { ...responseOptions, readOnly: isSafeMethod(method), clientId }),
     }),
   };
 }
