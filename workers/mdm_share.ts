@@ -19,6 +19,8 @@ interface ShareInput {
   /** Execution id of the PATCH that is shared. */
   sourceExecutionId: string;
   requestId: string;
+  /** Number of newer cccids sent so far, this one included; undefined for the cccid of the task. */
+  correction?: number;
 }
 
 type PackedShareInput = Omit<ShareInput, keyof PackedSystem> & PackedSystem;
@@ -52,12 +54,14 @@ async function share(
   // A PATCH that succeeded in an earlier attempt is not repeated when only MDM was unavailable.
   progress['status'] ??= await sendToAdaptor(input, dependencies);
   let shared = input;
-  for (let corrections = 0; corrections < maxCorrections; corrections++) {
+  for (let sent = 0; sent < maxCorrections; sent++) {
     const current = await reportToMdm(shared, 'shared', dependencies);
     if (current === undefined || current === shared.cccid)
       return { status: 'COMPLETED', outputData: { status: progress['status'] } };
-    shared = { ...input, cccid: current };
+    const correction = Number(progress['corrections'] ?? 0) + 1;
+    shared = { ...input, cccid: current, correction };
     progress['status'] = await sendToAdaptor(shared, dependencies);
+    progress['corrections'] = correction;
   }
   throw new RetryableError('MDM returns a different cccid each time');
 }
@@ -106,7 +110,10 @@ async function reportToMdm(
 }
 
 /** Returns the same key when a share is started twice. It is a hash, so it reveals no personal data. */
-function idempotencyKeyOf({ sourceExecutionId, misCode, sisPersonId, cccid }: ShareInput, purpose: string): string {
-  const hash = createHash('sha256').update(JSON.stringify([misCode, sisPersonId, cccid, purpose]));
+function idempotencyKeyOf(input: ShareInput, purpose: string): string {
+  const { sourceExecutionId, misCode, sisPersonId, cccid, correction = 0 } = input;
+  // Only from the second correction on can a cccid be one that was sent before.
+  const repetition = correction > 1 ? [correction] : [];
+  const hash = createHash('sha256').update(JSON.stringify([misCode, sisPersonId, cccid, purpose, ...repetition]));
   return `${sourceExecutionId}-${hash.digest('hex').slice(0, 32)}`;
 }

@@ -3,13 +3,14 @@
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { codeOf } from './back-end/back-end-failure.ts';
+import { serialiseFields } from './json-text.ts';
 import { TaskFailure } from './task-failure.ts';
 import type { TaskOutcome, Worker } from './worker.ts';
 
 /** Reports an unexpected error to the error tracker. */
 export type ReportError = (error: unknown, fields: Record<string, string>) => void;
 
-/** Wraps a worker so that its `execute` never rejects. Each task writes one log line. */
+/** Wraps a worker so that its `execute` never rejects, and its outputs are JSON. Each task writes one log line. */
 export function supervise(worker: Worker, { log, reportError }: { log: Logger; reportError: ReportError }): Worker {
   const { taskDefName } = worker;
   const execute = async (task: Task): Promise<TaskOutcome> => {
@@ -27,8 +28,10 @@ export function supervise(worker: Worker, { log, reportError }: { log: Logger; r
     };
     try {
       const outcome = await worker.execute(task);
+      const serialised = serialiseOutput(outcome);
       const { waitingFor } = outcome.status === 'IN_PROGRESS' ? outcome.outputData : {};
-      return end(outcome, waitingFor === undefined ? {} : { reason: waitingFor });
+      end(outcome, waitingFor === undefined ? {} : { reason: waitingFor });
+      return serialised;
     } catch (error) {
       if (error instanceof TaskFailure) {
         return end(failed(error.reason), { reason: error.reason, cause: codeOf(error.cause) || undefined });
@@ -41,6 +44,12 @@ export function supervise(worker: Worker, { log, reportError }: { log: Logger; r
     }
   };
   return { taskDefName, execute };
+}
+
+/** @throws TypeError when the output cannot be expressed as JSON */
+function serialiseOutput(outcome: TaskOutcome): TaskOutcome {
+  const { outputData } = outcome;
+  return outputData === undefined ? outcome : { ...outcome, outputData: serialiseFields(outputData) };
 }
 
 function failed(reasonForIncompletion: string): TaskOutcome {

@@ -6,7 +6,7 @@ import { BackEndFailure } from '../../workers/back-end/back-end-failure.ts';
 import { supervise } from '../../workers/run-task.ts';
 import { TaskFailure } from '../../workers/task-failure.ts';
 import type { TaskOutcome } from '../../workers/worker.ts';
-import { inboundOf, recordingLog } from './started-workers.ts';
+import { inboundOf, receivedOutcome, recordingLog } from './started-workers.ts';
 
 const task: Task = {
   taskId: 'task-1',
@@ -22,7 +22,7 @@ async function run(execute: () => Promise<TaskOutcome>, given = task) {
   const reported: { error: unknown; fields: Record<string, string> }[] = [];
   const reportError = (error: unknown, fields: Record<string, string>) => void reported.push({ error, fields });
   const worker = supervise({ taskDefName: 'movies_intake', execute }, { log, reportError });
-  return { outcome: await worker.execute(given), lines, reported };
+  return { outcome: receivedOutcome(await worker.execute(given)), lines, reported };
 }
 
 const ids = { taskType: 'movies_intake', executionId: 'execution-1', requestId: 'r-1' };
@@ -32,7 +32,7 @@ describe('supervise', () => {
     const completed: TaskOutcome = { status: 'COMPLETED', outputData: {} };
     const given = { ...task, inputData: { requestId: { toString: 'no function' } } };
     const { outcome, lines } = await run(async () => completed, given);
-    expect(outcome).toBe(completed);
+    expect(outcome).toEqual(completed);
     expect(lines).toMatchObject([{ requestId: '' }]);
   });
 
@@ -42,7 +42,7 @@ describe('supervise', () => {
       outputData: { outbound: { statusCodeValue: 404, headers: {}, body: 'personal value' } },
     };
     const { outcome, lines, reported } = await run(async () => completed);
-    expect(outcome).toBe(completed);
+    expect(outcome).toEqual(completed);
     expect(lines).toMatchObject([{ ...ids, status: 404, outcome: 'COMPLETED', ms: expect.any(Number) as number }]);
     expect(JSON.stringify(lines)).not.toMatch(/personal value/);
     expect(reported).toHaveLength(0);
@@ -71,7 +71,7 @@ describe('supervise', () => {
       outputData: { waitingFor: 'MDM responded with status 503' },
     };
     const { outcome, lines } = await run(async () => later);
-    expect(outcome).toBe(later);
+    expect(outcome).toEqual(later);
     expect(lines).toMatchObject([{ ...ids, outcome: 'IN_PROGRESS', reason: 'MDM responded with status 503' }]);
   });
 
@@ -83,6 +83,18 @@ describe('supervise', () => {
     expect(outcome).toEqual({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'the worker failed' });
     expect(reported).toEqual([{ error: thrown, fields: ids }]);
     expect(lines).toHaveLength(1);
+  });
+
+  test.each<[string, TaskOutcome]>([
+    ['COMPLETED', { status: 'COMPLETED', outputData: { count: 3n } }],
+    ['IN_PROGRESS', { status: 'IN_PROGRESS', callbackAfterSeconds: 1, outputData: { count: 3n } }],
+  ])('%s with an output that JSON cannot express → failed, logged with its stack, reported', async (_label, given) => {
+    const { outcome, lines, reported } = await run(async () => given);
+    expect(outcome).toEqual({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'the worker failed' });
+    expect(reported).toEqual([{ error: expect.any(TypeError) as TypeError, fields: ids }]);
+    expect(lines).toMatchObject([
+      { ...ids, outcome: 'FAILED_WITH_TERMINAL_ERROR', stack: expect.stringContaining('BigInt') as string },
+    ]);
   });
 
   test('fails a task without input instead of throwing', async () => {

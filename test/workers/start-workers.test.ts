@@ -1,6 +1,7 @@
 // Tests of workers with a fake router that holds polls, from poll to result.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import type { TaskOutcome } from '../../workers/worker.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
 import { defaultTaskTypes, inboundOf, startedWorkers, type StartedWorkers } from './started-workers.ts';
@@ -47,5 +48,42 @@ describe('startWorkers', () => {
     await pollUntil('a second exchange', () => exchanges().length > 1);
     expect(exchanges()[1]?.wanted).toHaveLength(defaultTaskTypes);
     expect(exchanges().length).toBeLessThanOrEqual(3);
+  });
+
+  /** Starts a worker of a gateway and runs one task with this outcome. */
+  async function reportOf(outcome: TaskOutcome) {
+    const create = () => ({ taskDefName: 'count', execute: async () => outcome });
+    const errors: unknown[] = [];
+    const options = {
+      workers: { count: { create, pools: ['default'] } },
+      reportError: (error: unknown) => errors.push(error),
+    } as const;
+    started = await startedWorkers({ 'workers.taskTypes': 'count' }, options);
+    return { result: await started.router.result(started.router.addTask('count', {})), errors };
+  }
+
+  test.each<[string, TaskOutcome]>([
+    ['COMPLETED', { status: 'COMPLETED', outputData: { count: 3n } }],
+    ['IN_PROGRESS', { status: 'IN_PROGRESS', callbackAfterSeconds: 1, outputData: { count: 3n } }],
+  ])('reports %s with a BigInt in the output as a failure, without a stack', async (_label, outcome) => {
+    const { result, errors } = await reportOf(outcome);
+    expect(result).toMatchObject({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'the worker failed' });
+    expect(result).not.toHaveProperty('logs');
+    expect(errors).toHaveLength(1);
+  });
+
+  test('serialises an output once and sends it unchanged', async () => {
+    let times = 0;
+    const rows = { toJSON: () => [(times += 1), '"\n', null] };
+    const { result } = await reportOf({
+      status: 'COMPLETED',
+      outputData: { rows, 'a "name"': 'text', none: undefined },
+    });
+    expect(times).toBe(1);
+    expect(result.outputData).toEqual({
+      rows: [1, '"\n', null],
+      'a "name"': 'text',
+      timing: { backEndMs: expect.any(Number) as number },
+    });
   });
 });

@@ -6,9 +6,10 @@ import { loadConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { createInbound, type InboundRequest } from '#lib/envelope/inbound.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
-import type { ReportError } from '../../workers/run-task.ts';
+import { joinFields } from '../../workers/json-text.ts';
 import { selectWorkers } from '../../workers/select-workers.ts';
-import { startWorkers } from '../../workers/start-workers.ts';
+import { startWorkers, type StartWorkersOptions } from '../../workers/start-workers.ts';
+import type { TaskOutcome } from '../../workers/worker.ts';
 import { FakeRouter } from './fake-router.ts';
 
 /** Number of task types that workers without a domain run. */
@@ -45,10 +46,17 @@ export function inboundOf(request: Partial<InboundRequest> = {}): Record<string,
   return { inbound };
 }
 
+/** Returns the outcome of a supervised worker as the router receives it. */
+export function receivedOutcome<Outcome extends TaskOutcome>(outcome: Outcome): Outcome {
+  const { outputData } = outcome;
+  if (outputData === undefined) return outcome;
+  return { ...outcome, outputData: JSON.parse(joinFields(outputData)) as Record<string, unknown> };
+}
+
 /** Starts a fake router and workers that poll it. */
 export async function startedWorkers(
   values: Record<string, string | number> = {},
-  { router, reportError }: { router?: FakeRouter; reportError?: ReportError } = {},
+  { router, ...options }: { router?: FakeRouter } & Pick<StartWorkersOptions, 'workers' | 'reportError'> = {},
 ) {
   const parking = router ?? (await new FakeRouter().start());
   const config = await configOf({
@@ -59,7 +67,7 @@ export async function startedWorkers(
     ...values,
   });
   const { log, lines } = recordingLog();
-  const program = await startWorkers({ config, log, ...(reportError === undefined ? {} : { reportError }) });
+  const program = await startWorkers({ config, log, ...options });
   let stopped: Promise<void> | undefined;
   const stop = async () => {
     stopped ??= program.stop();

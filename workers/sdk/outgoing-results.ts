@@ -6,6 +6,7 @@ import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { formatFailure } from '#lib/envelope/failure.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { backoff } from '../backoff.ts';
+import { joinFields } from '../json-text.ts';
 import type { InFlightTask, InFlightTasks } from './in-flight-tasks.ts';
 
 /** A result that the engine has not accepted yet. */
@@ -62,7 +63,7 @@ export class OutgoingResults {
     const { inFlightTasks } = this.#options;
     const task = inFlightTasks.get(result.taskId);
     inFlightTasks.finished(result.taskId);
-    this.#queue({ result, text: JSON.stringify(result), task, until: deadlineOf(task), failures: 0 });
+    this.#queue({ result, text: textOf(result), task, until: deadlineOf(task), failures: 0 });
   }
 
   /** Removes and returns the results for the next exchange; an empty list when there are none. */
@@ -89,6 +90,8 @@ export class OutgoingResults {
     const { abandoned } = this.#options;
     if (status !== undefined && isPermanentRejection(status)) return this.#reject(outgoing, reason);
     if (abandoned.aborted || performance.now() >= outgoing.until) return this.#giveUp(outgoing, reason);
+    // When a whole exchange fails, the start of the outage is logged.
+    if (status !== undefined && outgoing.failures === 0) this.#logRejection(outgoing, reason, 'warn');
     outgoing.failures += 1;
     const timer = setTimeout(
       () => {
@@ -119,10 +122,10 @@ export class OutgoingResults {
     this.#logRejection(outgoing, reason);
   }
 
-  #logRejection({ result, task }: OutgoingResult, reason: string): void {
+  #logRejection({ result, task }: OutgoingResult, reason: string, level: 'warn' | 'error' = 'error'): void {
     const { workflowInstanceId: executionId, status: outcome } = result;
     const fields = { taskType: task?.taskType, executionId, outcome, reason };
-    this.#options.log.error(fields, 'the engine did not accept a result');
+    this.#options.log[level](fields, `the engine did not accept a result${level === 'warn' ? '; retrying' : ''}`);
   }
 
   #giveUpAll(): void {
@@ -131,6 +134,10 @@ export class OutgoingResults {
     this.#retries.clear();
     for (const outgoing of waiting) this.#giveUp(outgoing, 'not accepted within workers.drainMs');
   }
+}
+
+function textOf({ outputData = {}, ...others }: TaskResult): string {
+  return `${JSON.stringify(others).slice(0, -1)},"outputData":${joinFields(outputData)}}`;
 }
 
 function deadlineOf(task: InFlightTask | undefined): number {

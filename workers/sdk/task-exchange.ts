@@ -193,7 +193,7 @@ export class TaskExchange {
         timeoutMs: pollTimeoutMs + graceMs,
         signal: abandoned,
       });
-      return status === 200 ? parseResponse(text, isWanted) : { reason: `status ${status}`, status };
+      return status === 200 ? parseResponse(text, isWanted) : { reason: reasonOf(status), status };
     } catch (error) {
       return { reason: (error as Error).message };
     }
@@ -239,10 +239,12 @@ export class TaskExchange {
 
   #speedUp(wanted: readonly Wanted[], { tasks, refused = [], statuses }: ExchangeResponse, ms: number): void {
     const { outageLog, pollTimeoutMs } = this.#options;
-    if (statuses === undefined) outageLog.succeeded();
-    else if (statuses.some(isRetryable)) outageLog.failed(`status ${statuses.find(isRetryable)}`);
+    // A result that was not accepted says nothing about the engine, which reports an outage as `unavailable`.
+    if (statuses === undefined) {
+      outageLog.succeeded();
+      this.#failures = 0;
+    }
     for (const { taskType } of wanted) outageLog.recordAccess(taskType, refused.includes(taskType));
-    this.#failures = 0;
     // Prevents a busy loop when the router responds at once without tasks.
     const isEmpty = wanted.length > 0 && tasks.length === 0 && ms < pollTimeoutMs / 2 && statuses === undefined;
     this.#emptyResponses = isEmpty ? this.#emptyResponses + 1 : 0;
@@ -250,6 +252,8 @@ export class TaskExchange {
   }
 
   #pause(ms: number): void {
+    // Each result that fails during a pause would otherwise add polls of its own.
+    if (this.#isPaused) return;
     this.#isPaused = true;
     void pause(ms, this.#options.stopping).then(() => {
       this.#isPaused = false;
@@ -265,8 +269,10 @@ function isRejection(status: number | undefined): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
-function isRetryable(status: number): boolean {
-  return status >= 500 || status === 429 || status === 401 || status === 403;
+/** A 403 is a matter of the configuration, not of the network. */
+function reasonOf(status: number): string {
+  if (status !== 403) return `status ${status}`;
+  return "status 403: the workers' client may not poll these task types (client.<client>.taskTypes, client.<client>.domains), or its token lacks the scope conductor_worker";
 }
 
 /**

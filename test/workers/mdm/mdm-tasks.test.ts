@@ -1,10 +1,11 @@
 // Tests of mdm_notify and mdm_share with a fake MDM and a fake adaptor.
 
+import { createHash } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
 import { createOutbound } from '#lib/envelope/outbound.ts';
-import { createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
+import { type CallBackEnd, createBackEndCaller } from '../../../workers/back-end/call-back-end.ts';
 import { createMdmNotify } from '../../../workers/mdm_notify.ts';
 import { createMdmShare } from '../../../workers/mdm_share.ts';
 import type { TaskOutcome } from '../../../workers/worker.ts';
@@ -434,6 +435,52 @@ describe('mdm_share', () => {
     ]);
     const keys = other.requests.map((request) => /idempotency-key: (.*)\r\n/i.exec(request)?.[1]);
     expect(new Set(keys).size).toBe(4);
+  });
+
+  describe('MDM names an earlier cccid again', () => {
+    /** Runs attempts while MDM responds to each report with the next of these, or with 503. @returns calls with keys */
+    async function callsOf(responses: (string | 503)[]): Promise<{ call: string; key: string }[]> {
+      const calls: { call: string; key: string }[] = [];
+      const { config } = await dependencies();
+      const callBackEnd: CallBackEnd = async ({ method, headers, body }) => {
+        const { cccid } = JSON.parse(body.toString()) as { cccid: string };
+        calls.push({ call: `${method} ${cccid}`, key: String(headers['idempotency-key']) });
+        const response = method === 'POST' ? responses.shift() : undefined;
+        if (response === 503) return { status: 503, headers: {}, body: Buffer.alloc(0) };
+        return { status: 200, headers: {}, body: Buffer.from(JSON.stringify({ cccid: response })) };
+      };
+      const { execute } = createMdmShare({ config, callBackEnd });
+      for (let outputData = {}; responses.length > 0;)
+        outputData = (await execute(taskOf(shareInput, { outputData }))).outputData as object;
+      return calls;
+    }
+    const keysOf = (calls: { call: string; key: string }[], wanted: string) =>
+      calls.filter(({ call }) => call === wanted).map(({ key }) => key);
+
+    test('in one attempt → each PATCH and each report has its own key', async () => {
+      const calls = await callsOf(['CCC2', 'CCC1', 'CCC1']);
+      expect(calls.map(({ call }) => call)).toEqual([
+        ...['PATCH CCC1', 'POST CCC1', 'PATCH CCC2', 'POST CCC2', 'PATCH CCC1', 'POST CCC1'],
+      ]);
+      expect(new Set(calls.map(({ key }) => key)).size).toBe(6);
+    });
+
+    test('in a later attempt → each PATCH has its own key', async () => {
+      const calls = await callsOf(['CCC2', 'CCC1', 503, 'CCC2', 'CCC2']);
+      const [first, later, ...others] = keysOf(calls, 'PATCH CCC2');
+      expect(others).toEqual([]);
+      expect(later).not.toBe(first);
+    });
+
+    test('the first cccid and the first correction keep the keys of earlier releases', async () => {
+      const calls = await callsOf(['CCC2', 'CCC1', 'CCC1']);
+      const keyOf = (cccid: string) => {
+        const hash = createHash('sha256').update(JSON.stringify(['002', 'q/2', cccid, 'patch']));
+        return `execution-1-${hash.digest('hex').slice(0, 32)}`;
+      };
+      expect(keysOf(calls, 'PATCH CCC1')[0]).toBe(keyOf('CCC1'));
+      expect(keysOf(calls, 'PATCH CCC2')[0]).toBe(keyOf('CCC2'));
+    });
   });
 
   test.each([404, 409, 422])(

@@ -37,6 +37,20 @@ const addMovie = (more = {}) => router.addTask('movies_intake', inboundOf({ path
 const messages = () => started?.lines.map(({ msg }) => msg) ?? [];
 const count = (message: RegExp) => messages().filter((text) => message.test(String(text))).length;
 
+/** Returns the body of a response in which each result has this status. */
+const statuses = (status: number, results: number) =>
+  JSON.stringify({ tasks: [], statuses: Array(results).fill(status) });
+
+/** Starts a back end that responds to no request before `release` is called. */
+async function startSlowBackEnd(): Promise<{ slow: RawBackEnd; release: () => void }> {
+  const released = Promise.withResolvers<undefined>();
+  const slow = await startRawBackEnd((socket) => {
+    void released.promise.then(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+  });
+  onTestFinished(() => slow.stop());
+  return { slow, release: () => released.resolve(undefined) };
+}
+
 /** Waits `ms`, for tests that check that something does not happen, or not too often. */
 async function timeHasPassed(ms: number): Promise<void> {
   const end = performance.now() + ms;
@@ -147,6 +161,25 @@ describe('outages', () => {
     await router.result(addMovie());
   });
 
+  test.each([
+    ['the results get 503, too', (_results: number) => ({ status: 503 })],
+    ['the engine accepts none of the results', (results: number) => ({ status: 200, body: statuses(503, results) })],
+  ])('polls that get 503 while %s → as few polls as without waiting results', async (_label, respond) => {
+    const { slow, release } = await startSlowBackEnd();
+    await start({ 'movies.url': slow.url, 'workers.concurrency': 8 });
+    for (let task = 0; task < 8; task++) addMovie();
+    await pollUntil('the calls', () => slow.requests.length === 8);
+    router.interfere = (call) => {
+      if (isPoll(call)) return { status: 503 };
+      return isUpdate(call) ? respond(call.results.length) : undefined;
+    };
+    const before = router.calls.length;
+    release();
+    const calls = () => router.calls.slice(before);
+    await pollUntil('repeated reports', () => calls().filter(isUpdate).length >= 60);
+    expect(calls().filter(isPoll).length).toBeLessThan(25);
+  });
+
   test('a task type that is refused → one log line each way; an outage meanwhile has its own', async () => {
     const body = '{"tasks":[],"refused":["movies_intake"]}';
     router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);
@@ -190,20 +223,16 @@ describe('results', () => {
   );
 
   test('keeps a result during an outage of the router and delivers it afterwards', async () => {
-    const release = Promise.withResolvers<undefined>();
-    const slow = await startRawBackEnd((socket) => {
-      void release.promise.then(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
-    });
+    const { slow, release } = await startSlowBackEnd();
     await start({ 'movies.url': slow.url });
     const taskId = addMovie();
     await pollUntil('the call', () => slow.requests.length === 1);
     await router.stop();
-    release.resolve(undefined);
+    release();
     await pollUntil('the log line', () => count(/cannot be reached/) === 1);
     await router.start();
     expect(await router.result(taskId)).toMatchObject({ status: 'COMPLETED' });
     expect(slow.requests).toHaveLength(1);
-    await slow.stop();
   });
 
   test('when the engine rejects a result: logs this, and fails the task instead', async () => {
@@ -227,6 +256,22 @@ describe('results', () => {
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });
 
+  test.each([500, 401, 403])('one that always gets %i is logged once, and is no outage', async (status) => {
+    await start();
+    const body = statuses(status, 1);
+    const isRefused = ({ results }: SeenCall) => results[0]?.taskId === 'refused';
+    router.interfere = (call) => (isRefused(call) ? { status: 200, body } : undefined);
+    const taskId = addMovie({ taskId: 'refused' });
+    await pollUntil('repeated reports', () => router.calls.filter(isRefused).length >= 6);
+    expect((await router.result(addMovie())).status).toBe('COMPLETED');
+    expect(started?.lines.filter(({ msg }) => /did not accept a result/.test(String(msg)))).toMatchObject([
+      { taskType: 'movies_intake', outcome: 'COMPLETED', reason: `status ${status}` },
+    ]);
+    expect(count(/cannot be reached|is back/)).toBe(0);
+    router.interfere = () => undefined;
+    expect((await router.result(taskId)).status).toBe('COMPLETED');
+  });
+
   test('keeps results while a router of an earlier release does not know the call', async () => {
     await start();
     await router.result(addMovie());
@@ -237,10 +282,7 @@ describe('results', () => {
   });
 
   test('that are ready at the same time are sent together; rejected ones are sent again alone', async () => {
-    const release = Promise.withResolvers<undefined>();
-    const slow = await startRawBackEnd((socket) => {
-      void release.promise.then(() => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
-    });
+    const { slow, release } = await startSlowBackEnd();
     await start({ 'movies.url': slow.url });
     const ids = [addMovie(), addMovie(), addMovie()];
     await pollUntil('the calls', () => slow.requests.length === 3);
@@ -255,13 +297,12 @@ describe('results', () => {
         body: JSON.stringify({ tasks: [], statuses: results.map((_, n) => (n === 0 ? 503 : 200)) }),
       };
     };
-    release.resolve(undefined);
+    release();
     await pollUntil('every result', () => new Set(batches.flat()).size === 3 && batches.at(-1)?.length === 1);
     expect(batches.length).toBeLessThan(6);
     const again = batches.filter((batch) => batch.length > 1).map(([first]) => first);
     for (const id of again) await router.result(id as string);
     expect(ids.toSorted()).toEqual([...new Set(batches.flat())].toSorted());
-    await slow.stop();
   });
 
   test('a result and the next task need only one exchange', async () => {

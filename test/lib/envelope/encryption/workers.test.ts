@@ -12,7 +12,7 @@ import { createMdmShare } from '../../../../workers/mdm_share.ts';
 import { supervise } from '../../../../workers/run-task.ts';
 import type { TaskOutcome, Worker, WorkerDependencies } from '../../../../workers/worker.ts';
 import { type RawBackEnd, startRawBackEnd } from '../../../workers/raw-back-end.ts';
-import { configOf, recordingLog } from '../../../workers/started-workers.ts';
+import { configOf, receivedOutcome, recordingLog } from '../../../workers/started-workers.ts';
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const key = newKey('k1');
@@ -54,7 +54,7 @@ async function run(
   const reportError = (error: unknown) => reported.push(error);
   const worker = supervise(create({ config, callBackEnd: caller.call }), { log, reportError });
   const task = { taskId: 't', workflowInstanceId: 'execution-1', scheduledTime: Date.now(), inputData };
-  const outcome = await worker.execute(task as unknown as Task);
+  const outcome = receivedOutcome(await worker.execute(task as unknown as Task));
   return { outcome, lines, reported };
 }
 
