@@ -31,7 +31,7 @@ let standardOutput: LogOutput | undefined;
 
 /** Opens the output that all loggers of the process share. It is flushed when the process exits. */
 function openStandardOutput(): LogOutput {
-  const output = new LogOutput(1);
+  const output = new LogOutput();
   process.once('exit', () => output.flushSync());
   return output;
 }

@@ -1,21 +1,24 @@
-// Tests of real processes that log to a full disk, to a closed pipe, to a slow reader, and until they end.
+// Tests of real processes that log to a full disk, to a closed pipe, to a slow or hung reader, and until they end.
 
-import { spawn, type StdioOptions } from 'node:child_process';
+import { execFileSync, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { requires } from '../../../run/requirements.ts';
 import { pollUntil } from '../../../stack/poll-until.ts';
 
 const log = fileURLToPath(new URL('../../../../lib/telemetry/logging/log.ts', import.meta.url));
+const runProgram = fileURLToPath(new URL('../../../../lib/process/run-program.ts', import.meta.url));
 
 /** Starts a program that runs `body` with `log`; it is killed after two minutes. */
 function start(body: string, stdio: StdioOptions) {
   const program = `import { createLog } from '${log}'; const log = createLog('test'); ${body}`;
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '--eval', program];
-  return spawn(process.execPath, args, { stdio, timeout: 120_000 });
+  return spawn(process.execPath, args, { stdio, timeout: 120_000, killSignal: 'SIGKILL' });
 }
 
 /** Logs for a while, then writes to standard error to show that the program still runs, and ends. */
@@ -50,6 +53,70 @@ it.each(['process.exit(3);', 'process.exitCode = 3;', "throw new Error('unforese
     expect(code).toBe(end.startsWith('throw') ? 1 : 3);
   },
 );
+
+/** Returns the end for writing of a pipe that nobody reads. */
+function openUnreadPipe(): number {
+  const dir = mkdtempSync(join(tmpdir(), 'service-router-log-'));
+  const pipe = join(dir, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writer = openSync(pipe, 'w');
+  onTestFinished(() => {
+    for (const fd of [reader, writer]) closeSync(fd);
+    rmSync(dir, { recursive: true });
+  });
+  return writer;
+}
+
+/** Logs more than a pipe or a socket holds, then throws or waits for SIGTERM, with a drain of 100 ms. */
+const runWithLongLog = (then: string) => `
+  const { runProgram } = await import('${runProgram}');
+  const { setTimeout: pause } = await import('node:timers/promises');
+  await runProgram('test', async () => {
+    for (let n = 0; n < 5_000; n++) log.info({ n }, '${'x'.repeat(100)}');
+    setInterval(() => log.info('a line'), 10);
+    ${then}
+    return { ready: {}, stop: () => pause(100) };
+  });
+`;
+
+it.each([
+  ['pipe', 'SIGTERM', 0],
+  ['pipe', 'an uncaught exception', 1],
+  ['socket', 'SIGTERM', 0],
+  ['socket', 'an uncaught exception', 1],
+])('a program whose log is a %s that nobody reads ends after %s', async (kind, end, exitCode) => {
+  // Node connects a child whose output is a 'pipe' by a socket.
+  const output = kind === 'socket' ? 'pipe' : openUnreadPipe();
+  const throwLater = `setTimeout(() => { throw new Error('unforeseen'); }, 100);`;
+  const child = start(runWithLongLog(end === 'SIGTERM' ? '' : throwLater), ['ignore', output, 'inherit', 'ipc']);
+  const ended = once(child, 'exit');
+  await once(child, 'message');
+  const ready = performance.now();
+  if (end === 'SIGTERM') child.kill('SIGTERM');
+  expect(await ended).toEqual([exitCode, null]);
+  expect(performance.now() - ready).toBeLessThan(10_000);
+});
+
+it('a reader that is slow until the program exits gets its lines in order, without a gap', async () => {
+  const line = (n: string) => `log.info({ n: ${n} }, '${'x'.repeat(100)}');`;
+  const end = `for (let n = 5_000; n < 5_100; n++) ${line('n')} process.exit(0);`;
+  const body = `for (let n = 0; n < 5_000; n++) ${line('n')} process.once('message', () => { ${end} });`;
+  const child = start(body, ['ignore', 'pipe', 'inherit', 'ipc']);
+  const closed = once(child, 'close');
+  const reader = child.stdout as Readable;
+  await pollUntil('the buffer to be full', () => reader.readableLength >= reader.readableHighWaterMark);
+  child.send('end');
+  let text = '';
+  reader.on('data', (chunk: Buffer) => (text += String(chunk)));
+  await closed;
+  // The process waits 500 ms at most, so on a busy machine, the last lines may be missing.
+  const numbers = text
+    .split('\n')
+    .slice(0, -1)
+    .map((json) => (JSON.parse(json) as { n: number }).n);
+  expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, n) => n));
+});
 
 it('a slow reader gets every line, in order, including the last ones', async () => {
   const count = 5_000;
