@@ -1,6 +1,7 @@
 // Consumes the updates that MDM publishes to RabbitMQ. Each update starts an execution of mdm-shareWF and is
 // acknowledged once that execution has started.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, type Registry } from 'prom-client';
 import { type AsyncMessage, Connection, ConsumerStatus } from 'rabbitmq-client';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
@@ -25,13 +26,21 @@ export interface MdmUpdatesOptions {
   readonly log: Logger;
   /** Stores the records of executions when the engine has no index. */
   readonly redis: Redis | undefined;
+  /**
+   * Time that the broker has for a clean disconnection, in milliseconds. Default: 3 seconds, because a broker that does
+   * not respond must not delay the other stop functions until the router is killed.
+   */
+  readonly maxDisconnectMs?: number;
 }
 
 /** A running consumer. */
 export interface MdmUpdates {
   /** Returns readiness notices that say what keeps updates waiting; they do not make the router unready. */
   notice(): readonly string[];
-  /** Requeues the messages whose share has not started, and disconnects. */
+  /**
+   * Requeues the messages whose share has not started, and disconnects. If the broker does not respond, it delivers the
+   * unacknowledged messages again once it notices the disconnection.
+   */
   stop(): Promise<void>;
 }
 
@@ -50,7 +59,7 @@ const statusOf: Readonly<Record<MessageOutcome, ConsumerStatus>> = {
 
 /** Starts the consumer and returns at once, even when the broker is unavailable. */
 export function startMdmUpdates(options: MdmUpdatesOptions, url: string): MdmUpdates {
-  const { config, definitions, metrics, log, redis } = options;
+  const { config, definitions, metrics, log, redis, maxDisconnectMs = 3_000 } = options;
   const timeoutMs = config['conductor.timeoutMs'];
   const engine = new Engine({ url: config['conductor.url'], timeoutMs, connections: concurrency });
   const call: SendRequest = (request) => engine.request(request);
@@ -86,9 +95,16 @@ export function startMdmUpdates(options: MdmUpdatesOptions, url: string): MdmUpd
     notice: watchConsumer({ connection, consumer, queue, log }),
     async stop() {
       stopping.abort();
-      await consumer.close();
-      await connection.close();
+      const disconnect = async () => {
+        await consumer.close();
+        await connection.close();
+      };
+      // Fails when the connection is lost; nothing is left to requeue in that case.
+      const disconnected = disconnect().catch(() => undefined);
+      // First, so that the messages whose share is being started are acknowledged.
       await engine.close();
+      await Promise.race([disconnected, pause(maxDisconnectMs, undefined, { ref: false })]);
+      connection.unsafeDestroy();
     },
   };
 }
