@@ -11,7 +11,7 @@ import { paint } from '../output/colours.ts';
 import { addConfirmationOptions } from '../confirmation.ts';
 import { addEngineOptions, type EngineAccessOptions, openEngine } from '../engine/engine-access.ts';
 import { parseDuration } from '../input/duration.ts';
-import { type Outcome, CommandError } from '../outcome.ts';
+import { type Outcome, CommandError, linesOf } from '../outcome.ts';
 import { folderOf } from '../gateway/gateway-folder.ts';
 import { countOf, formatTable } from '../output/table.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
@@ -30,7 +30,7 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
     'Find missing follow-up executions of PATCHes, ask for confirmation, and repair them. Without a terminal it only shows them, unless `--yes` is given. It does not end executions whose worker stopped reporting: only a router that reconciles continuously does.',
   exitCodes: {
     0: 'nothing is missing, or everything that was missing was repaired',
-    1: 'error: the engine is unreachable, or the confirmation was declined',
+    1: 'error: the engine is unreachable, or the confirmation was declined; what was repaired before an error is listed',
     2: 'something is still missing',
   },
   examples: [
@@ -55,7 +55,10 @@ export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
 const routerForwardsNoRepair =
   'nothing was changed: the router does not forward repairs; call the engine directly with --engine <url>';
 
-/** Runs reconcile rounds until they are complete. @throws ConfigError, EngineError or CommandError */
+/**
+ * Runs reconcile rounds until they are complete. The error of a round is part of the outcome.
+ * @throws ConfigError, EngineError or CommandError
+ */
 async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
   const engine = await openEngine(options, context.host);
   const { address } = engine;
@@ -73,7 +76,7 @@ async function runReconcile(options: ReconcileOptions, context: CommandContext):
     if (note !== undefined) return describe(await reconcileOnce(true), { address, note });
     if (options.yes !== true) {
       const found = await reconcileOnce(true);
-      if (found.findings.length === 0) return describe(found, { address });
+      if (found.failure !== undefined || found.findings.length === 0) return describe(found, { address });
       context.show(describeFindings(found));
       await context.confirm(`Repair ${countOf(found.findings.length, 'execution')} at ${address}?`);
     }
@@ -116,10 +119,18 @@ const wouldBe: Readonly<Record<Repair, string>> = {
 
 /** @param note why nothing was changed, for a dry run */
 function describe(report: RoundsSummary, { address, note }: { address: string; note?: string }): Outcome {
-  const { findings, scanned, inspected, isComplete } = report;
+  const { findings, scanned, inspected, isComplete, failure } = report;
   const open = findings.filter((finding) => !isRepaired(finding)).length;
   const counts = note === undefined ? `, ${findings.length - open} of them repaired` : '';
   const isDone = open === 0 && isComplete;
+  const json = {
+    ...{ ok: isDone, engine: address, dryRun: note !== undefined, findings },
+    ...{ unreconciled: Object.fromEntries(report.unreconciled), scanned, inspected, isComplete },
+  };
+  if (failure !== undefined) {
+    const problems = linesOf(failure);
+    return { exitCode: 1, lines: [...describeFindings(report), ...problems], json: { ...json, problems } };
+  }
   return {
     exitCode: isDone ? 0 : 2,
     lines: [
@@ -128,16 +139,7 @@ function describe(report: RoundsSummary, { address, note }: { address: string; n
       ...(isComplete ? [] : ['there is more: run `reconcile` again']),
       ...(note === undefined || isDone ? [] : [note]),
     ],
-    json: {
-      ok: isDone,
-      engine: address,
-      dryRun: note !== undefined,
-      findings,
-      unreconciled: Object.fromEntries(report.unreconciled),
-      scanned,
-      inspected,
-      isComplete,
-    },
+    json,
   };
 }
 

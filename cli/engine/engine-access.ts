@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Config } from '#lib/config/schema.ts';
-import type { EngineError } from '#lib/conductor/engine-error.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
 import { Engine, type EngineRequest, type EngineResponse } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
@@ -66,8 +66,8 @@ export interface EngineAccess {
  * one: the option, the configuration, the running stack. The configured Redis and database are used only with the
  * configured engine.
  * @param keys further keys that the command uses; a running stack provides them if the command uses its engine
- * @throws ConfigError, or CommandError when an address or a client is missing or refused. An unreachable engine is
- *   detected by the first request.
+ * @throws ConfigError; CommandError when an address or a client is missing or refused; EngineError when the router does
+ *   not respond. An unreachable engine is detected by the first request.
  */
 export async function openEngine(
   options: EngineAccessOptions,
@@ -84,8 +84,9 @@ export async function openEngine(
   const address = base.addresses.join(',');
   const client = new Engine({ url: base.origins, timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const send = (request: EngineRequest): Promise<EngineResponse> =>
-    client.request({ ...request, path: `${base.prefix}${request.path}` }).catch((error: unknown) => {
-      throw new CommandError([`${address} does not respond: ${(error as EngineError).message}`], { cause: error });
+    client.request({ ...request, path: `${base.prefix}${request.path}` }).catch((cause: EngineError) => {
+      const { kind, message, isStarting } = cause;
+      throw new EngineError(kind, `${address} does not respond: ${message}`, { cause, isStarting });
     });
   try {
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));

@@ -4,9 +4,9 @@ import { paint, widthOf } from './colours.ts';
 
 /** Returns one line per row, with aligned columns, two spaces between columns and no trailing spaces. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
-  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);
   const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+    rows.reduce((most, row) => Math.max(most, widthOf(row[column] ?? '')), 0),
   );
   return rows.map((row) =>
     row

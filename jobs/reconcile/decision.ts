@@ -47,10 +47,14 @@ export const settled: Decision = { kind: 'settled' };
 /** Too early to decide. */
 export const waiting: Decision = { kind: 'waiting' };
 
-/** Returns the last attempt of a task. On Redis the engine lists the attempts of a task in any order. */
-export function lastTask({ tasks }: WholeExecution, referenceTaskName: string): ExecutedTask | undefined {
-  const attempts = tasks.filter((task) => task.referenceTaskName === referenceTaskName);
-  return attempts.toSorted((one, other) => (one.retryCount ?? 0) - (other.retryCount ?? 0)).at(-1);
+/** Returns the last attempt of a task. */
+export function lastTask(execution: WholeExecution, referenceTaskName: string): ExecutedTask | undefined {
+  return tasksByAttempt(execution).findLast((task) => task.referenceTaskName === referenceTaskName);
+}
+
+/** Returns the tasks with later attempts after earlier ones. On Redis the engine lists attempts in any order. */
+function tasksByAttempt({ tasks }: WholeExecution): readonly ExecutedTask[] {
+  return tasks.toSorted((one, other) => (one.retryCount ?? 0) - (other.retryCount ?? 0));
 }
 
 /** Returns the EVENT tasks with one of the statuses, of all loop iterations. */
@@ -58,11 +62,11 @@ export function eventTasks({ tasks }: WholeExecution, statuses: readonly string[
   return tasks.filter(({ taskType, status }) => taskType === 'EVENT' && statuses.includes(status));
 }
 
-/** Returns the values of an execution that expressions in definitions can refer to. */
+/** Returns the values that expressions in definitions can refer to: those of the execution and of last attempts. */
 export function scopeOf(execution: WholeExecution): Record<string, Record<string, unknown>> {
   const { workflowId, input, correlationId } = execution;
   const scope: Record<string, Record<string, unknown>> = { workflow: { workflowId, input, correlationId } };
-  for (const { referenceTaskName, inputData, outputData, ...task } of execution.tasks) {
+  for (const { referenceTaskName, inputData, outputData, ...task } of tasksByAttempt(execution)) {
     scope[referenceTaskName] = { ...task, input: inputData ?? {}, output: outputData ?? {} };
   }
   return scope;

@@ -176,7 +176,7 @@ export class Inspection {
   }
 
   #remove(executionId: string): null {
-    this.#options.open.remove(executionId);
+    this.#options.open.remove(executionId, this.#options.now());
     this.#options.probeLimiter.release(executionId);
     return null;
   }

@@ -3,7 +3,7 @@
 import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { type Case, cases } from '#lib/conductor/executions/reconciler-terminations.ts';
-import { BoundedSet } from '#lib/gc/bounded.ts';
+import { BoundedMap } from '#lib/gc/bounded.ts';
 import type { ExecutionKind } from './classify.ts';
 import type { ProbedBackEnd } from './probe-limiter.ts';
 
@@ -38,13 +38,17 @@ const maxEnded = 10_000;
 const maxEntries = 2 * maxEnded;
 /** Longest pause between two inspections, in milliseconds. */
 const maxPauseMs = 600_000;
-/** Size of the set of removed executions that the index still lists as open; they are not added again. */
+/** Number of removed executions that are remembered because the index may still list them as open. */
 const maxStaleRows = 10_000;
 
 /** A work list with exponential pauses between inspections. */
 export class OpenExecutions {
   readonly #entries = new Map<string, Entry>();
-  readonly #staleRows = new BoundedSet<string>(maxStaleRows);
+  /**
+   * Executions that ended although the index may still list them as open, and when such a row counts again (milliseconds
+   * since 1970): it can also mean that an operator has retried the execution.
+   */
+  readonly #staleUntil = new BoundedMap<string, number>(maxStaleRows);
   readonly #firstPauseMs: number;
 
   /** @param firstPauseMs pause after the first inspection, in milliseconds; it doubles with each one */
@@ -63,7 +67,7 @@ export class OpenExecutions {
   /** Adds an execution. A known execution that has ended since its last inspection is due immediately. */
   add(summary: ExecutionSummary, kind: ExecutionKind, now: number): void {
     const { workflowId, correlationId } = summary;
-    if (hasEnded(summary)) this.#staleRows.delete(workflowId);
+    if (hasEnded(summary)) this.#staleUntil.delete(workflowId);
     const known = this.#entries.get(workflowId);
     if (known !== undefined) {
       known.hasEnded = hasEnded(summary);
@@ -71,7 +75,8 @@ export class OpenExecutions {
       if (hasNews) Object.assign(known, { summary, dueAt: now, pauseMs: this.#firstPauseMs });
       return;
     }
-    if (!hasEnded(summary) && (this.#staleRows.has(workflowId) || this.#entries.size >= maxEntries)) return;
+    const isStale = (this.#staleUntil.get(workflowId) ?? 0) > now;
+    if (!hasEnded(summary) && (isStale || this.#entries.size >= maxEntries)) return;
     const source = kind === 'patch' || kind === 'other' ? workflowId : (correlationId ?? '');
     this.#entries.set(workflowId, {
       workflowId,
@@ -94,14 +99,16 @@ export class OpenExecutions {
   /** Makes every execution due now, because the definitions have changed or the times were wrong. */
   makeAllDue(now: number): void {
     for (const entry of this.#entries.values()) Object.assign(entry, { dueAt: now, pauseMs: this.#firstPauseMs });
+    this.#staleUntil.clear();
   }
 
   /** Removes an execution for which nothing is missing. */
-  remove(workflowId: string): void {
+  remove(workflowId: string, now: number): void {
     const entry = this.#entries.get(workflowId);
     this.#entries.delete(workflowId);
     if (entry === undefined || (entry.summary !== null && hasEnded(entry.summary))) return;
-    this.#staleRows.add(workflowId);
+    this.#staleUntil.delete(workflowId);
+    this.#staleUntil.set(workflowId, now + maxPauseMs);
   }
 
   /** Schedules the next inspection after a pause that doubles each time. */

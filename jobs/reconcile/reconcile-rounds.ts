@@ -198,7 +198,7 @@ export class ReconcileRounds {
       const related = await this.#loadRelated(chunk);
       for (const open of chunk) {
         const isSettled = related.isSettledByIndex(open);
-        if (isSettled) this.#open.remove(open.workflowId);
+        if (isSettled) this.#open.remove(open.workflowId, now);
         if (isSettled) this.#probeLimiter.release(open.workflowId);
         const endedAt = open.kind === 'patch' ? endOf(open) : undefined;
         if (isSettled && endedAt !== undefined) this.#backlog.noteHandled(endedAt);

@@ -14,18 +14,19 @@ export interface RoundsSummary {
   readonly scanned: number;
   /** Executions that were read in full. */
   readonly inspected: number;
-  /** False when the maximum number of rounds was reached. */
+  /** False when the maximum number of rounds was reached or a round failed. */
   readonly isComplete: boolean;
+  /** The error that ended the last round. The findings include what was done before the error. */
+  readonly failure?: unknown;
 }
 
 /** Maximum number of rounds. A look-back of many thousand executions takes a few; more would be a defect. */
 const maxRounds = 200;
 
 /**
- * Inspects every due execution once. The effects of repairs are seen in a later run.
+ * Inspects every due execution once. The effects of repairs are seen in a later run. Never rejects.
  * @param dryRun when true, reports findings without repairing them
  * @param onRound called after each round
- * @throws EngineError when the engine is unavailable
  */
 export async function runUntilComplete(
   rounds: Pick<ReconcileRounds, 'run'>,
@@ -44,10 +45,9 @@ export async function runUntilComplete(
       if (known === undefined || finding.action !== 'none') findings.set(finding.executionId, finding);
     }
     onRound(report);
-    if (report.failure !== undefined) throw report.failure;
-    if (report.isComplete || count === maxRounds) {
-      const { unreconciled, isComplete } = report;
-      return { findings: [...findings.values()], unreconciled, scanned, inspected, isComplete };
+    const { unreconciled, isComplete, failure } = report;
+    if (isComplete || failure !== undefined || count === maxRounds) {
+      return { findings: [...findings.values()], unreconciled, scanned, inspected, isComplete, failure };
     }
   }
 }

@@ -8,7 +8,7 @@ import { PageReader } from '#lib/conductor/executions/page-reader.ts';
 /** The executions that one scan found. */
 export interface ScanResult {
   readonly rows: readonly ExecutionSummary[];
-  /** False when the page limit was reached before the end. */
+  /** False when the page limit was reached before the end, or a later page could not be read. */
   readonly isComplete: boolean;
 }
 
@@ -37,11 +37,29 @@ export class EndedScan {
     this.#readUpTo = options.from;
   }
 
-  /** Reads the next rows at the time `now` (milliseconds since 1970), at most `maxPages` pages. */
+  /**
+   * Reads the next rows at the time `now` (milliseconds since 1970), at most `maxPages` pages.
+   * @throws EngineError when a page cannot be read; the next call then reads again every row that this one has read
+   */
   async next(now: number, maxPages: number): Promise<ScanResult> {
+    const from = this.#readUpTo;
     const until = now - this.#lagMs;
-    if (until <= this.#readUpTo) return { rows: [], isComplete: true };
+    if (until <= from) return { rows: [], isComplete: true };
     const rows: ExecutionSummary[] = [];
+    try {
+      return { rows, isComplete: await this.#readInto(rows, { until, maxPages }) };
+    } catch (error) {
+      if (this.#readUpTo === from) throw error;
+      // The next scan starts after these rows, so they must not be lost. It reports the error if that persists.
+      return { rows, isComplete: false };
+    }
+  }
+
+  /** Adds rows to `rows` page by page. @returns false when the page limit was reached before the end */
+  async #readInto(
+    rows: ExecutionSummary[],
+    { until, maxPages }: { until: number; maxPages: number },
+  ): Promise<boolean> {
     let offset = 0;
     for (let page = 0; page < maxPages; page++) {
       const query = { workflowType: this.#workflowType, endedAfter: this.#readUpTo, endedBefore: until };
@@ -59,16 +77,19 @@ export class EndedScan {
       if (read.isLast) {
         // Without this, a workflow that never runs would be searched for from the beginning in every round.
         this.#readUpTo = Math.max(this.#readUpTo, startOfSecond(until - this.#overlapMs));
-        return { rows, isComplete: true };
+        return true;
       }
     }
-    return { rows, isComplete: false };
+    return false;
   }
 }
 
 /** Scans running and paused executions of every type, a limited number per round, and starts over at the end. */
 export class OpenScan {
   readonly #pages: PageReader;
+  /** Every execution that started before this time was read in this rotation (milliseconds since 1970). */
+  #readUpTo = 0;
+  /** Number of executions that were read and started after `#readUpTo`: more than 0 except on the first page. */
   #offset = 0;
 
   constructor(api: ExecutionApi) {
@@ -77,15 +98,33 @@ export class OpenScan {
 
   /** Reads the next rows of executions started before `startedBefore` (milliseconds since 1970). */
   async next(startedBefore: number, maxPages: number): Promise<ScanResult> {
-    const query = { statuses: openStatuses, startedBefore };
     const rows: ExecutionSummary[] = [];
     for (let page = 0; page < maxPages; page++) {
+      const query = { statuses: openStatuses, startedAfter: this.#readUpTo, startedBefore };
       const read = await this.#pages.read(query, { offset: this.#offset });
       rows.push(...read.rows);
-      this.#offset = read.isLast ? 0 : this.#offset + read.rows.length;
-      if (read.isLast) return { rows, isComplete: true };
+      if (read.isLast) {
+        this.#readUpTo = 0;
+        this.#offset = 0;
+        return { rows, isComplete: true };
+      }
+      this.#moveBehind(read.rows);
     }
     return { rows, isComplete: false };
+  }
+
+  /**
+   * Lets the next page start at the second of the last row: without an index, a search asks the engine for the state of
+   * every execution up to its offset.
+   */
+  #moveBehind(rows: readonly ExecutionSummary[]): void {
+    const reached = startOfSecond(Date.parse(rows.at(-1)?.startTime ?? ''));
+    if (reached > this.#readUpTo) {
+      this.#readUpTo = reached;
+      this.#offset = rows.filter(({ startTime }) => Date.parse(startTime) > reached).length;
+    } else {
+      this.#offset += rows.length;
+    }
   }
 }
 

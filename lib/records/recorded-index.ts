@@ -173,7 +173,7 @@ export class RecordedIndex implements ExecutionIndex {
     return mapInParallel(records, async (record) => {
       if (record.method !== undefined && record.version !== undefined) return toSummary(record);
       const execution = await this.#engine.readWhole(record.executionId, { includeTasks: false });
-      return execution === null ? toSummary(record) : { ...summaryOf(execution), ...endTimeOf(record) };
+      return execution === null ? toSummary(record) : { ...summaryOf(execution), ...timesOf(record) };
     });
   }
 
@@ -187,8 +187,10 @@ export class RecordedIndex implements ExecutionIndex {
   }
 }
 
-function endTimeOf({ endedAt }: RecordedExecution): { endTime?: string } {
-  return endedAt === undefined ? {} : { endTime: new Date(endedAt).toISOString() };
+/** Returns the times by which a search selects and sorts the record: a reader that pages by time relies on them. */
+function timesOf(record: RecordedExecution): Pick<ExecutionSummary, 'startTime' | 'endTime'> {
+  const { startTime, endTime } = toSummary(record);
+  return { startTime, ...(endTime === undefined ? {} : { endTime }) };
 }
 
 /** Reads executions from the engine, oldest first; those that it no longer has are left out. */

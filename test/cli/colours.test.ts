@@ -53,4 +53,9 @@ describe('columns', () => {
     expect(head.replaceAll(/\x1b\[\d+m/g, '')).toBe('route   method');
     expect(row).toBe('movies  GET');
   });
+
+  it('more rows than a function can take as arguments: aligned', () => {
+    const rows = Array.from({ length: 150_000 }, (_, at) => [`row ${at}`, 'x']);
+    expect(alignColumns(rows).at(0)).toBe('row 0       x');
+  });
 });

@@ -1,4 +1,5 @@
-// Tests of `executions retry` and `cancel` against an engine that fails midway: what was done is reported.
+// Tests of `executions retry` and `cancel` when the engine fails, or a worker takes a task, midway: what was done is
+// reported.
 
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -16,19 +17,24 @@ let changes: string[];
 let status: string;
 /** Request on which the engine closes the connection without a response. */
 let breaksAt: string;
+/** The execution whose task a worker takes once the execution has been read. */
+let taken: string | undefined;
 
 beforeEach(async () => {
-  changes = [];
+  [changes, breaksAt, taken] = [[], '', undefined];
+  const reads = new Set<string>();
   const server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
     const call = `${request.method} ${path.slice('/api/workflow/'.length)}`;
     if (request.method !== 'GET') changes.push(call);
     if (call === breaksAt && (request.method !== 'GET' || changes.length > 0)) return void request.socket.destroy();
+    const workflowId = path.split('/')[3] ?? '';
+    const pollCount = workflowId === taken && reads.has(workflowId) ? 1 : 0;
+    if (request.method === 'GET') reads.add(workflowId);
     const execution = {
-      workflowId: path.split('/')[3],
-      status,
+      ...{ workflowId, status },
       input: { inbound: { httpMethod: 'PATCH' } },
-      tasks: [],
+      tasks: [{ taskType: 'movies_intake', referenceTaskName: 'intake', status: 'SCHEDULED', pollCount }],
     };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(execution));
   });
@@ -74,4 +80,18 @@ it('cancel, and the execution cannot be read again → cancelled, with a warning
   );
   expect(stdout).toContain('does not respond');
   expect(changes).toEqual([`DELETE ${first}`]);
+});
+
+it('cancel, and a worker takes the task of one execution while the operator is asked → it is refused, exit 2', async () => {
+  [status, taken] = ['RUNNING', first];
+  const args = ['executions', 'cancel', first, second, '--engine', engine.url];
+  const { exitCode, stdout } = await runCli(args, {}, { answer: 'y' });
+  expect(exitCode).toBe(2);
+  expect(stdout.trimEnd().split('\n')).toEqual([
+    `${first}  can be done`,
+    `${second}  can be done`,
+    expect.stringMatching(`^${first}  refused    a worker has begun intake: `),
+    `${second}  cancelled`,
+  ]);
+  expect(changes).toEqual([`DELETE ${second}`]);
 });

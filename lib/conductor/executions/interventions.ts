@@ -74,15 +74,20 @@ function previewRetry(execution: WholeExecution): InterventionPreview {
 }
 
 /**
- * Carries out an intervention.
+ * Carries out an intervention. A cancellation is previewed again, because a worker may have received a task since the
+ * first preview.
  * @param reason reason for a termination, visible to everyone who can read the execution
- * @throws EngineError when the engine does not respond; a refusal by the engine is returned as the outcome
+ * @throws EngineError when the engine does not respond; a refusal is returned as the outcome
  */
 export async function carryOutIntervention(
   intervention: Intervention,
   executionId: string,
   { api, reason }: { api: ExecutionApi; reason: string },
 ): Promise<InterventionResult> {
+  if (intervention === 'cancel') {
+    const preview = await previewInterventions(intervention, executionId, api);
+    if (preview.kind === 'refused') return { executionId, outcome: 'refused', reason: preview.reason };
+  }
   try {
     if (intervention === 'retry') await api.retry(executionId);
     else await api.terminate(executionId, reason);

@@ -90,6 +90,14 @@ describe('a PATCH that has ended', () => {
     expect(decidePatch(patch(), alone, context)).toMatchObject({ kind: 'start', case: 'event_lost', requests: [mdm] });
   });
 
+  it('uses the last attempt of a task, in whatever order the engine lists the attempts', () => {
+    const failed = intake({ taskId: 't-0', status: 'FAILED', retryCount: 0, retried: true, outputData: {} });
+    const tasks = [intake({ retryCount: 1 }), failed, event('COMPLETED')];
+    const decision = { kind: 'start', case: 'event_lost', requests: [mdm] };
+    expect(decidePatch(patch({ tasks }), alone, context)).toMatchObject(decision);
+    expect(decidePatch(patch({ tasks: tasks.toReversed() }), alone, context)).toMatchObject(decision);
+  });
+
   it('waits during the grace period', () => {
     expect(decidePatch(patch({ endTime: justNow }), alone, context)).toEqual({ kind: 'waiting' });
   });

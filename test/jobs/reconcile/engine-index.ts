@@ -68,6 +68,8 @@ export function createEngineIndex() {
   };
   const engine = {
     api: new ExecutionApi(call),
+    /** Responds to a request to the engine's API. Throws for a query that the reconciler does not use. */
+    call,
     /** Start requests received through the API. */
     started,
     /** Adds an execution or replaces the one with the same id. */

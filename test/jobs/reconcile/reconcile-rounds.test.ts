@@ -149,6 +149,21 @@ it('a PATCH that is retried and completes between two rounds is seen again', asy
   expect(names()).toEqual(['mdmWF']);
 });
 
+it('a share that was inspected while it ran, failed, and is retried by an operator is inspected again', async () => {
+  const queued = { status: 'SCHEDULED', pollCount: 0, startTime: 0, endTime: 0 };
+  engine.put({ ...share('s-1', '002'), status: 'RUNNING', endTime: 0, tasks: [task('mdm_share', queued)] });
+  const rounds = reconcile();
+  expect(await rounds.run()).toMatchObject({ inspected: 1, findings: [] });
+  passTime(2 * afterMs);
+  const failed = task('mdm_share', { status: 'FAILED' });
+  engine.put({ ...share('s-1', '002'), status: 'FAILED', endTime: now, tasks: [failed] });
+  expect(await rounds.run()).toMatchObject({ inspected: 1, findings: [] });
+  passTime(day);
+  // The engine was killed during the retry, before it stored the next attempt.
+  engine.put({ ...share('s-1', '002'), status: 'RUNNING', endTime: 0, tasks: [{ ...failed, retried: true }] });
+  expect((await rounds.run()).findings).toMatchObject([{ executionId: 's-1', case: 'never_retried' }]);
+});
+
 it('an index of many pages, with rows that leave it while it is read → every execution is seen', async () => {
   for (let at = 0; at < 300; at++) {
     engine.put(patch({ workflowId: `patch-${at}`, endTime: now - 500_000 + at * 1_000 }));

@@ -173,6 +173,14 @@ describe('records of executions', requires('redis'), () => {
     expect(executions).toMatchObject([{ workflowId: ended, output: '{"interestedSystems":[]}' }]);
   });
 
+  it('returns the start time by which it sorts, also for an execution that only a late task has shown', async () => {
+    const id = engine.start({ name: 'mdmWF', version: 1, correlationId: 'patch-1', input: { executionId: 'patch-1' } });
+    const scheduledTime = Date.now() + 60_000;
+    await recorder.polled([{ ...engine.taskOf(id), scheduledTime }]);
+    const { executions } = await api.search({ statuses: open }, { offset: 0, size: 50 });
+    expect(executions).toMatchObject([{ workflowId: id, startTime: new Date(scheduledTime).toISOString() }]);
+  });
+
   it('tells paused executions from running ones by the state in the engine', async () => {
     const running = await start(request('PATCH', 'a'));
     const paused = await start(request('PATCH', 'b'));

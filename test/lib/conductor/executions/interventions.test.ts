@@ -39,8 +39,10 @@ describe.each([undefined, '002'])('a scheduled task of the pool %s', (domain) =>
     });
   });
 
-  it('dispatched directly after the preview of a cancellation: the result says that a worker may have it', async () => {
-    const api = engineWith({ domain: directDomain(domain), status: 'CANCELED' });
+  it('dispatched directly after the last preview of a cancellation: the result says that a worker may have it', async () => {
+    const api = engineWith({});
+    const { readWhole } = engineWith({ domain: directDomain(domain), status: 'CANCELED' });
+    api.terminate = async () => void (api.readWhole = readWhole);
     expect(await carryOutIntervention('cancel', 'a', { api, reason: '' })).toMatchObject({
       outcome: 'done',
       reason: expect.stringContaining('a worker may have received the task'),
