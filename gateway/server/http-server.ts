@@ -129,7 +129,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 async function createListener(options: ServerOptions, limits: ServerLimits, tls?: TlsOptions) {
   if (tls === undefined) return { server: createServer(options), scheme: 'http', stopTls: () => undefined };
   const known = await digestsOf(pathsOf(tls.files));
-  const handshakes = { handshakeTimeout: limits.headersTimeoutMs, maxHandshakes: limits.maxConnections };
+  const handshakes = { handshakeTimeout: limits.headersTimeoutMs, maxHandshakes: () => limits.maxConnections };
   const { server, cutHandshakes } = createTlsServer(tls.files, { ...options, ...handshakes });
   const renewal = await watchCertificate(server, tls, known);
   const stopTls = () => {

@@ -63,17 +63,17 @@ export interface TlsServer {
 /**
  * Creates a server for HTTP/1.1 over TLS 1.2 and 1.3.
  * @param options `handshakeTimeout` in milliseconds; `maxHandshakes`: maximum number of connections with a pending
- *   handshake, beyond which the oldest is destroyed (until its handshake, a connection does not count as open)
+ *   handshake, read for each connection, beyond which the oldest is destroyed (until its handshake, a connection does not count as open)
  * @throws Error that names the files, when they cannot be used
  */
-export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: number }): TlsServer {
+export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: () => number }): TlsServer {
   const { maxHandshakes, ...rest } = options;
   const server = createServer({ ...rest, ...readTlsFiles(files), ALPNProtocols: ['http/1.1'] });
   const pending = new Map<string, Socket>();
   const peer = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on('connection', (socket: Socket) => {
     const [oldest] = pending.values();
-    if (pending.size >= maxHandshakes) oldest?.destroy();
+    if (pending.size >= maxHandshakes()) oldest?.destroy();
     const key = peer(socket);
     pending.set(key, socket);
     socket.once('close', () => pending.delete(key));

@@ -112,7 +112,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
 
   it('stops when it is paused, and resumes', async () => {
     const { page, requests, close } = await open();
-    const asked = () => requests.filter((url) => url.includes('/status/view')).length;
+    const asked = () => requests.filter((url) => url.includes('/status/')).length;
     await page.clock.install();
     await page.reload();
     await page.getByRole('button', { name: 'Pause' }).press('Enter');

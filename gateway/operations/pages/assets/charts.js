@@ -84,10 +84,13 @@ function draw(name, data) {
   figure.querySelector('canvas').setAttribute('aria-label', `Last ten minutes: ${text.join(', ')}`);
 }
 
+const isPaused = () => document.getElementById('pause').getAttribute('aria-pressed') === 'true';
+
 async function update() {
   const query = new URLSearchParams({ route: container.dataset.route });
   const response = await fetch(`/status/activity?${query}`, { cache: 'no-store', signal: AbortSignal.timeout(10_000) });
   const { stepMs, steps } = await response.json();
+  if (isPaused()) return;
   const now = Math.floor(Date.now() / stepMs) * stepMs;
   const times = steps.map((_, index) => (now - (steps.length - index) * stepMs) / 1_000);
   for (const [name, { read }] of Object.entries(charts)) {
@@ -97,8 +100,8 @@ async function update() {
 }
 
 async function follow() {
-  // A hidden page sends no requests; live.js says when the router does not respond.
-  if (!document.hidden) await update().catch(() => undefined);
+  // A hidden or paused page sends no requests; live.js says when the router does not respond.
+  if (!document.hidden && !isPaused()) await update().catch(() => undefined);
   setTimeout(follow, everyMs);
 }
 
