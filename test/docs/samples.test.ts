@@ -18,7 +18,7 @@ import { rootDir } from './pages.ts';
 import { withSample } from './samples/gateway-sample.ts';
 import { isRun, readSamples, type Sample, samplePages, samplesOf } from './samples/samples.ts';
 
-const all = [...samplePages.tutorials, ...samplePages.howTos].flatMap(readSamples);
+const all = [...samplePages.firstSteps, ...samplePages.others].flatMap(readSamples);
 const dir = mkdtempSync(join(tmpdir(), 'service-router-samples-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 

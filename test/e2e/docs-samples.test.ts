@@ -23,8 +23,8 @@ describe('the samples of the documentation', { ...requires('bash', 'git', 'curl'
   });
 
   describe.each([
-    ['README and tutorials', samplePages.tutorials, {}],
-    ['how-tos', samplePages.howTos, requires('full')],
+    ['the first steps', samplePages.firstSteps, {}],
+    ['the other pages', samplePages.others, requires('full')],
   ])('%s', (_title, pages, options) => {
     it.each(pages.filter((page) => readSamples(page).some(isRun)))('%s', options, (page) => runner.runPage(page));
   });

@@ -8,6 +8,7 @@ import { invariants } from '../faults/violation.ts';
 import { type Load, lightLoad } from '../faults/load.ts';
 import { startWorld } from '../faults/start-world.ts';
 import type { World } from '../faults/world.ts';
+import { byDepth } from '../run/depth.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
@@ -42,12 +43,9 @@ afterEach(async () => {
 const named = (name: string) => [...workerCases, ...routerCases].find((each) => each.name === name) as Case;
 
 describe('killed', () => {
-  it.each([
-    'worker-killed-before-call',
-    'worker-killed-between-call-and-report',
-    'worker-killed-after-report',
-    'router-killed-with-100-in-flight',
-  ])('%s', async (name) => {
+  const quick = ['worker-killed-between-call-and-report', 'router-killed-with-100-in-flight'];
+  const others = ['worker-killed-before-call', 'worker-killed-after-report'];
+  it.each([...quick, ...byDepth([], others)])('%s', async (name) => {
     await named(name).tryOnce(world);
     // Each case is judged by its own complaints.
     expect(world.complaints.splice(0)).toEqual([]);

@@ -47,8 +47,8 @@ const roles: Partial<Record<string, Role>> = {
 
 /** Pages whose samples are tested, in the order in which a reader meets them. */
 export const samplePages = {
-  tutorials: ['README.md', 'docs/tutorial/getting-started.md', 'docs/tutorial/first-route.md'],
-  howTos: globSync('docs/how-to/*.md', { cwd: rootDir }).toSorted(),
+  firstSteps: ['README.md', 'docs/tutorial/getting-started.md'],
+  others: ['docs/tutorial/first-route.md', ...globSync('docs/how-to/*.md', { cwd: rootDir }).toSorted()],
 };
 
 /** Returns the samples of a page, in the order in which they appear. */
