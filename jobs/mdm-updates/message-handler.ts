@@ -81,6 +81,8 @@ export class MessageHandler {
   }
 
   #reportAway(error: unknown): void {
+    // A stop closes the client of the engine.
+    if (this.#options.stopping.aborted) return;
     if (!this.#isEngineAway) this.#options.log.warn(errorFields(error), 'cannot share updates from MDM now');
     this.#isEngineAway = true;
   }

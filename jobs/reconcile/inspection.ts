@@ -171,6 +171,8 @@ export class Inspection {
     } catch (error) {
       probeLimiter.release(executionId);
       if (!(error instanceof EngineError) || error.kind === 'unreachable') throw error;
+      // Otherwise, the rounds of a run would try it again before they reach the other executions.
+      open.postpone(executionId, now());
       return none(error.message);
     }
   }

@@ -43,7 +43,7 @@ export class OutageLog {
       this.#refused.add(taskType);
       this.#log.error(
         { taskType },
-        "the router refuses the tasks of this type to the workers' client; retrying (client.<client>.taskTypes, client.<client>.domains)",
+        "the router refuses the tasks of this type to the workers' client; retrying (check client.<client>.taskTypes, client.<client>.domains, and that its token has the scope conductor_worker)",
       );
     } else {
       this.#refused.delete(taskType);

@@ -138,8 +138,8 @@ export class TaskExchange {
       }
       this.#settle(results, outcome);
       this.#deliver(tasks);
-      if ('reason' in outcome) this.#slowDown(sentAt, outcome.reason, outcome.status);
-      else if (outcome.unavailable === true) this.#slowDown(sentAt, 'the engine does not respond');
+      if ('reason' in outcome) this.#slowDown(wanted, sentAt, outcome);
+      else if (outcome.unavailable === true) this.#slowDown(wanted, sentAt, { reason: 'the engine does not respond' });
       else this.#speedUp(wanted, outcome, performance.now() - sentAt);
       this.#sendSoon();
     });
@@ -193,7 +193,7 @@ export class TaskExchange {
         timeoutMs: pollTimeoutMs + graceMs,
         signal: abandoned,
       });
-      return status === 200 ? parseResponse(text, isWanted) : { reason: reasonOf(status), status };
+      return status === 200 ? parseResponse(text, isWanted) : { reason: `status ${status}`, status };
     } catch (error) {
       return { reason: (error as Error).message };
     }
@@ -228,12 +228,14 @@ export class TaskExchange {
   }
 
   /** Pauses requests for tasks. Failures of exchanges that were open at the first failure do not count again. */
-  #slowDown(sentAt: number, reason: string, status?: number): void {
+  #slowDown(wanted: readonly Wanted[], sentAt: number, { reason, status }: { reason: string; status?: number }): void {
     const { outageLog, stopping } = this.#options;
     if (stopping.aborted || sentAt < this.#failedAt) return;
     this.#failedAt = performance.now();
     this.#failures += 1;
-    outageLog.failed(reason);
+    // The router refuses all of these task types.
+    if (status === 403) for (const { taskType } of wanted) outageLog.recordAccess(taskType, true);
+    else outageLog.failed(reason);
     this.#pause(backoff(this.#failures, isRejection(status) ? rejectionPause : outagePause));
   }
 
@@ -267,12 +269,6 @@ const maxHeldLength = 32_768;
 
 function isRejection(status: number | undefined): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 429;
-}
-
-/** A 403 is a matter of the configuration, not of the network. */
-function reasonOf(status: number): string {
-  if (status !== 403) return `status ${status}`;
-  return "status 403: the workers' client may not poll these task types (client.<client>.taskTypes, client.<client>.domains), or its token lacks the scope conductor_worker";
 }
 
 /**

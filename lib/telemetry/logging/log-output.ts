@@ -5,90 +5,101 @@ import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 /** Capacity of the buffer, in characters; lines beyond it are dropped. */
 const maxBuffered = 2 ** 20;
 /**
- * Lines are collected for this many milliseconds and written together: one write takes as much processor time as
- * creating several lines.
+ * Delay before a batch is written, in milliseconds: one call for many lines takes less of the CPU time that requests
+ * need.
  */
 const batchMs = 10;
-/** Delay before a write is retried after EAGAIN (a slow reader), in milliseconds. */
-const retryMs = 10;
 /** Longest time that the final flush takes, in milliseconds. */
 const flushTimeoutMs = 500;
-/** Time within which an asynchronous write in progress completes, in milliseconds. */
+/** Pause between two attempts of the final flush, in milliseconds. */
+const flushPauseMs = 5;
+/** Time within which an asynchronous write to a file completes, in milliseconds. */
 const pendingWriteMs = 20;
+
+const nothing = Buffer.alloc(0);
 
 /**
  * A destination for pino that writes to standard output. pino's own destination (sonic-boom) retries a final write to a
  * full disk or a closed pipe forever, so the process would never exit.
  */
 export class LogOutput {
-  readonly #fd = openNonBlocking();
+  readonly #isFile = fstatSync(1).isFile();
+  readonly #fd = this.#isFile ? 1 : openNonBlocking();
   #buffer = '';
-  /** The bytes that wait for a retry. */
-  #delayed: Buffer = Buffer.alloc(0);
+  /** Bytes that a slow reader has not taken yet; they come before the buffer. */
+  #delayed: Buffer = nothing;
+  /** True during an asynchronous write to a file. */
   #isWriting = false;
-  #batchTimer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   /** Queues a line, or drops it when the buffer is full. */
   write(line: string): void {
     if (this.#buffer.length + line.length > maxBuffered) return;
     this.#buffer += line;
-    if (!this.#isWriting) this.#scheduleWrite();
+    this.#scheduleWrite();
   }
 
   /** Writes the buffered lines synchronously, for 500 ms at most. Never throws. */
   flushSync(): void {
     if (this.#isWriting) sleep(pendingWriteMs);
-    let rest = Buffer.concat([this.#delayed, Buffer.from(this.#buffer)]);
-    this.#buffer = '';
     const deadline = performance.now() + flushTimeoutMs;
-    while (rest.length > 0 && performance.now() < deadline) {
+    this.#takeBuffer();
+    while (!this.#writeDelayed() && performance.now() < deadline) sleep(flushPauseMs);
+  }
+
+  /** The timer is unreferenced: it does not keep the process alive, and the exit handler flushes what it delays. */
+  #scheduleWrite(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#writeBatch();
+    }, batchMs).unref();
+  }
+
+  #writeBatch(): void {
+    if (this.#isFile) return this.#writeToFile();
+    // Further lines stay in the buffer, whose capacity is limited.
+    if (this.#delayed.length === 0) this.#takeBuffer();
+    if (!this.#writeDelayed() || this.#buffer !== '') this.#scheduleWrite();
+  }
+
+  #takeBuffer(): void {
+    this.#delayed = Buffer.concat([this.#delayed, Buffer.from(this.#buffer)]);
+    this.#buffer = '';
+  }
+
+  /** Writes as much as the reader takes now. @returns false when bytes are left */
+  #writeDelayed(): boolean {
+    while (this.#delayed.length > 0) {
       try {
-        rest = rest.subarray(writeSync(this.#fd, rest));
+        this.#delayed = this.#delayed.subarray(writeSync(this.#fd, this.#delayed));
       } catch (error) {
-        if (!isBusy(error)) return;
-        sleep(retryMs);
+        if (isBusy(error)) return false;
+        this.#delayed = nothing;
       }
     }
+    return true;
   }
 
-  /** The timers are unreferenced: they do not keep the process alive, and the exit handler flushes what they delay. */
-  #scheduleWrite(): void {
-    if (this.#batchTimer !== undefined) return;
-    this.#batchTimer = setTimeout(() => this.#writeBuffer(), batchMs).unref();
-  }
-
-  #writeBuffer(): void {
-    this.#batchTimer = undefined;
+  /** Writes asynchronously, because a busy disk delays a write. */
+  #writeToFile(): void {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
     const bytes = Buffer.from(this.#buffer);
     this.#buffer = '';
-    this.#isWriting = true;
-    this.#writeBytes(bytes);
-  }
-
-  #writeBytes(bytes: Buffer): void {
-    this.#delayed = Buffer.alloc(0);
-    write(this.#fd, bytes, (error, written) => {
-      if (isBusy(error)) return this.#retry(bytes);
-      if (error === null && written < bytes.length) return this.#writeBytes(bytes.subarray(written));
+    write(this.#fd, bytes, () => {
       this.#isWriting = false;
       if (this.#buffer !== '') this.#scheduleWrite();
     });
   }
-
-  #retry(bytes: Buffer): void {
-    this.#delayed = bytes;
-    setTimeout(() => this.#writeBytes(bytes), retryMs).unref();
-  }
 }
 
 /**
- * Returns a descriptor of standard output whose writes fail with EAGAIN while nobody reads, unless it is a file. A write
- * that blocks would keep the process from exiting, because Node waits for its threads.
+ * Returns a descriptor of standard output whose writes fail with EAGAIN while nobody reads. A write that blocks would keep
+ * the process from exiting.
  */
 function openNonBlocking(): number {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
-  // A file that is opened again would be written from its beginning.
-  if (fstatSync(1).isFile()) return 1;
   try {
     // A separate file description, so that writes of other processes to this pipe or terminal still block.
     return openSync('/proc/self/fd/1', O_WRONLY | O_NONBLOCK | O_NOCTTY);

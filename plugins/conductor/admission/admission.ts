@@ -193,7 +193,7 @@ export class Admission {
         const abandoned = clientGone && startedId !== undefined;
         const remainingMs = abandoned ? limiter.averageHeldMs(permit) - (performance.now() - permit.grantedAt) : 0;
         // The execution of a read is terminated, so no worker gets its task.
-        if (abandoned && requestClass === 'read') limiter.handedOut(permit);
+        if (abandoned && requestClass === 'read') limiter.withdraw(permit);
         const release = () => {
           if (startedId !== undefined) this.#permits.delete(startedId);
           limiter.release(permit, !abandoned && startedId !== undefined);

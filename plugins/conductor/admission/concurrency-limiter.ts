@@ -111,8 +111,17 @@ export class ConcurrencyLimiter {
 
   /** Marks the permit's execution as taken by a worker. Further calls do nothing. */
   handedOut(permit: Permit): void {
+    this.#endWaiting(permit, performance.now() - permit.grantedAt);
+  }
+
+  /** Marks the permit's execution as one whose task no worker gets. */
+  withdraw(permit: Permit): void {
+    this.#endWaiting(permit);
+  }
+
+  #endWaiting(permit: Permit, heldMs?: number): void {
     if (!permit.waiting) return;
-    this.#free(permit, 'waiting', performance.now() - permit.grantedAt);
+    this.#free(permit, 'waiting', heldMs);
     permit.waiting = false;
     this.#grantQueued();
   }

@@ -1,6 +1,6 @@
 // Direct dispatch across routers: a read whose router holds no poll for it goes to a router that does.
 //
-// A router with a waiting task offers its queue to all others. One that holds a poll asks for tasks, and gets them from the
+// A router with a waiting task offers its queue to all others. One with workers asks for tasks, and gets them from the
 // router that has them, which gives each task to one router only. All messages are volatile: when a task is lost with
 // its message, its client gets 504 at the response deadline and can repeat the read.
 
@@ -15,8 +15,11 @@ export type DispatchMessage =
   | { readonly polled: QueueName }
   /** The sender has tasks of this queue without a worker. */
   | { readonly offered: QueueName }
-  /** Workers of the sender take up to `count` tasks of this queue now, or soon. */
-  | { readonly wanted: QueueName; readonly count: number }
+  /**
+   * Workers of the sender take up to `count` tasks of this queue. `busy`: the sender also has waiting tasks, and wants
+   * another only if the receiver has no workers.
+   */
+  | { readonly wanted: QueueName; readonly count: number; readonly busy?: true }
   /**
    * Tasks for the receiver's workers; none when the sender has no more. `returned`: the sender has stopped, and
    * gives back tasks that it got from the receiver.
@@ -37,7 +40,7 @@ export interface DispatchPeers {
 export interface DirectDispatchOptions {
   queues: TaskQueues;
   peers: DispatchPeers;
-  /** Called with a task that another router's worker gets. */
+  /** Called with a task that another router gets for its workers. */
   handedOut: (task: Task) => void;
 }
 
@@ -49,10 +52,10 @@ interface Elsewhere {
   announcedAt: number;
   /** Time of this router's latest offer; -Infinity when it has no more tasks to give. */
   offeredAt: number;
-  /** Time at which this router last asked for tasks. */
-  askedAt: number;
-  /** Polls that got tasks of this router since then. */
-  servedPolls: number;
+  /** Time at which this router last asked while its own tasks waited. */
+  busyAskedAt: number;
+  /** Id of the task that it got then. */
+  gotTaskId: string | undefined;
   /** Routers that offered tasks, with the time at which they were last asked. */
   readonly offers: Map<string, number>;
 }
@@ -61,6 +64,8 @@ interface Elsewhere {
 const announceMs = activeWithinMs / 6;
 /** After this time (milliseconds) an offer is repeated, and a request for tasks counts as lost. */
 const lostAfterMs = 250;
+/** A router has workers of its own for a queue that was polled within this time (milliseconds). */
+const workersPollWithinMs = 1_000;
 /** Maximum number of known queues: workers can poll for any number of task types that do not exist. */
 const maxKnown = 1_000;
 /** Maximum number of tasks in one message. */
@@ -84,7 +89,7 @@ export class DirectDispatch {
       if (waiting === 'task') return this.#offer(name);
       if (this.#isStopping) return;
       this.#announce(name);
-      if (waiting === 'poll') this.#ask(name);
+      if (waiting === 'poll') this.#ask(name, options.queues.queue(name).capacity);
       else this.#askWhileBusy(name);
     });
   }
@@ -114,8 +119,8 @@ export class DirectDispatch {
     if ('polled' in message) this.#known(message.polled).polledAt = performance.now();
     else if ('offered' in message) {
       this.#known(message.offered).offers.set(from, notAsked);
-      this.#ask(message.offered);
-    } else if ('wanted' in message) this.#give(message.wanted, Math.min(message.count, maxGiven), from);
+      this.#ask(message.offered, this.#options.queues.queue(message.offered).capacity);
+    } else if ('wanted' in message) this.#give(message, from);
     else this.#take(message, from);
   }
 
@@ -147,62 +152,67 @@ export class DirectDispatch {
   }
 
   /**
-   * While all workers here are busy, no poll is held, but other routers' reads must not wait until this router's have all
-   * been delivered: asks for as many as polls were served here since the last time.
+   * While all workers here are busy, the tasks of a router without workers alternate with those of this router.
    */
   #askWhileBusy(name: QueueName): void {
     const known = this.#known(name);
-    known.servedPolls += 1;
-    if (performance.now() - known.askedAt < lostAfterMs) return;
-    this.#ask(name, known.servedPolls);
+    if (known.gotTaskId !== undefined) {
+      // After its delivery, the next poll gets a task of this router.
+      if (!this.#options.queues.queue(name).isReady(known.gotTaskId)) known.gotTaskId = undefined;
+      return;
+    }
+    if (known.offers.size === 0 || performance.now() - known.busyAskedAt < lostAfterMs) return;
+    known.busyAskedAt = performance.now();
+    this.#ask(name, 1, { busy: true });
   }
 
   /**
-   * Asks every router with an offer for tasks, if polls are held here. The offer of a router that has not responded is
-   * deleted, because that router may have stopped. A router that was only slow offers again.
+   * Asks every router with an offer for tasks. The offer of a router that has not responded is deleted, because that
+   * router may have stopped. A router that was only slow offers again.
    */
-  #ask(name: QueueName, count = this.#options.queues.queue(name).capacity): void {
-    const known = this.#known(name);
-    const { offers } = known;
+  #ask(name: QueueName, count: number, kind: { busy?: true } = {}): void {
+    const { offers } = this.#known(name);
     if (offers.size === 0 || count === 0) return;
     const now = performance.now();
-    known.askedAt = now;
-    known.servedPolls = 0;
     for (const [router, askedAt] of offers) {
       if (now - askedAt < lostAfterMs) continue;
       if (askedAt > notAsked) offers.delete(router);
       else {
         offers.set(router, now);
-        this.#options.peers.send({ wanted: name, count }, router);
+        this.#options.peers.send({ wanted: name, count, ...kind }, router);
       }
     }
   }
 
-  #give(name: QueueName, count: number, router: string): void {
-    const given = this.#options.queues.queue(name).takeDispatched(count);
+  #give({ wanted: name, count, busy }: Extract<DispatchMessage, { wanted: unknown }>, router: string): void {
+    const queue = this.#options.queues.queue(name);
+    const hasWorkers = performance.now() - queue.lastPolledAt < workersPollWithinMs;
+    const given = busy === true && hasWorkers ? [] : queue.takeDispatched(Math.min(count, maxGiven));
     for (const task of given) this.#options.handedOut(task);
     if (given.length === 0) this.#known(name).offeredAt = Number.NEGATIVE_INFINITY;
     this.#options.peers.send({ given, of: name }, router);
   }
 
   #take({ given: tasks, of: name, returned }: Extract<DispatchMessage, { given: unknown }>, router: string): void {
-    const { offers } = this.#known(name);
-    if (tasks.length === 0) offers.delete(router);
-    else offers.set(router, notAsked);
-    for (const task of tasks) {
-      this.#givenBy.set(task, router);
-      // Of two routers that stop, one keeps the task and offers it to the others.
-      if (this.#isStopping && returned === undefined) this.#return(task, name);
-      else this.dispatch(name, task);
-    }
-    this.#ask(name);
+    const queue = this.#options.queues.queue(name);
+    const known = this.#known(name);
+    if (tasks.length === 0) known.offers.delete(router);
+    else known.offers.set(router, notAsked);
+    for (const task of tasks) this.#givenBy.set(task, router);
+    // Of two routers that stop, one keeps the task and offers it to the others.
+    if (this.#isStopping && returned === undefined) for (const task of tasks) this.#return(task, name);
+    // They have waited at the other router.
+    else if (queue.readyTasks > 0) queue.giveBack(tasks);
+    else for (const task of tasks) this.dispatch(name, task);
+    if (tasks.length > 0) Object.assign(known, { gotTaskId: tasks.at(-1)?.taskId, busyAskedAt: notAsked });
+    this.#ask(name, Math.max(0, queue.capacity - queue.readyTasks));
   }
 
   #known(name: QueueName): Elsewhere {
     const key = queueKey(name);
     const never = Number.NEGATIVE_INFINITY;
     const known = this.#elsewhere.get(key) ?? {
-      ...{ polledAt: never, announcedAt: never, offeredAt: never, askedAt: never, servedPolls: 0 },
+      ...{ polledAt: never, announcedAt: never, offeredAt: never, busyAskedAt: never, gotTaskId: undefined },
       offers: new Map<string, number>(),
     };
     this.#elsewhere.set(key, known);

@@ -35,6 +35,8 @@ export interface Wanted {
 /** A held poll in one of its queues. */
 export interface HeldPoll {
   readonly workerId: string | undefined;
+  /** Longest time to hold the poll, in milliseconds. */
+  readonly timeoutMs: number;
   /** Number of tasks that the poll still takes from this queue. */
   left: number;
   /** Tasks that the poll has received from all of its queues. */
@@ -55,7 +57,7 @@ export async function holdPoll(wanted: readonly Wanted[], poll: Poll): Promise<T
   const { promise, resolve } = Promise.withResolvers<void>();
   const taken: Task[] = [];
   const held = wanted.map(({ queue, count }) => {
-    const each = { workerId, left: count, taken, release: resolve };
+    const each = { workerId, timeoutMs, left: count, taken, release: resolve };
     queue.hold(each);
     return each;
   });

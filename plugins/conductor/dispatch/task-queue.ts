@@ -7,12 +7,14 @@ import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
 import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 import type { Task } from '#lib/conductor/types.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+import { type Fetch, isInTime } from './fetch.ts';
 import { firstOfEachWorker, type HeldPoll, holdPoll, type PolledQueue } from './held-poll.ts';
 import { isDispatchedTaskId } from './dispatched-task.ts';
 import { requeueTask } from './requeue-task.ts';
+import { Reservation } from './reservation.ts';
 
-/** `poll`: a poll stays held. `served`: a poll got tasks at once. `task`: a dispatched task has no poll here. */
-export type Waiting = 'poll' | 'served' | 'task';
+/** `poll`: a poll stays held. `busy`: a poll came while tasks were waiting. `task`: a dispatched task has no poll here. */
+export type Waiting = 'poll' | 'busy' | 'task';
 
 /** Dependencies and name of a {@link TaskQueue}. */
 export interface TaskQueueOptions {
@@ -36,16 +38,6 @@ const expectationMs = [10, 15, 25, 40, 60, 100, 150, 250, 400];
 const failedFetchMs = 100;
 /** Fetched tasks that no worker takes go back to the engine after this time (milliseconds). */
 const requeueAfterMs = 1_000;
-/**
- * Tasks fetched longer ago than this (milliseconds) go back to the engine instead of to a worker: this router was
- * suspended in between. The fetch itself does not count, because a slow engine may need seconds for it.
- */
-const maxHoldMs = 5_000;
-/**
- * A task also goes back when this fraction of its response timeout has passed since the start of its fetch. The rest is
- * for the worker. After a fetch during which this router was suspended, tasks may have timed out in the engine.
- */
-const deliveryFraction = 1 / 2;
 /** Maximum number of tasks of one fetch. */
 const maxFetchCount = 64;
 /**
@@ -57,14 +49,6 @@ const orphanSearchMs = 300_000;
  * default limits, no client waits longer.
  */
 const orphanAgeMs = 120_000;
-
-/** The fetch that returned a task. */
-interface Fetch {
-  /** Returns the milliseconds since its start. */
-  readonly sinceStartMs: () => number;
-  /** Duration in milliseconds. */
-  readonly tookMs: number;
-}
 
 /**
  * The queue of one task type in one domain. At most one fetch runs at a time, however many polls are held. Polls are
@@ -82,8 +66,7 @@ export class TaskQueue implements PolledQueue {
   /** True when the engine may have a task that no fetch has returned. */
   #mayHaveTask = true;
   #fetch: Promise<void> | undefined;
-  /** The poll that gets no ready task until the fetch in flight has ended. */
-  #reserved: HeldPoll | undefined;
+  readonly #reservation = new Reservation();
   /** True when the latest fetch has returned tasks: the next poll then gets ready tasks. */
   #isTurnOfReady = false;
   #failures = 0;
@@ -135,21 +118,24 @@ export class TaskQueue implements PolledQueue {
   hold(poll: HeldPoll): void {
     this.lastPolledAt = performance.now();
     this.#heldPolls.push(poll);
+    // Another queue has served the poll, which ends now: it takes further ready tasks, but nothing is fetched for it.
+    if (poll.taken.length > 0) {
+      this.#ready = this.#deliver(this.#ready);
+      return;
+    }
     this.#reserve(poll);
     this.#pump();
-    this.#options.onWaiting?.(poll.taken.length > 0 ? 'served' : 'poll');
+    this.#options.onWaiting?.(poll.taken.length > 0 || this.#ready.length > 0 ? 'busy' : 'poll');
     if (this.lastPolledAt >= this.#orphanSearchDueAt) void this.#searchOrphans();
   }
 
-  /**
-   * Reserves a poll for a fetch that is due. While all workers are busy, each poll finds ready tasks, so no poll would be
-   * held and nothing would be fetched. Ready tasks and those of the engine alternate.
-   */
+  /** Reserves a poll for a fetch that is due. Ready tasks and those of the engine alternate. */
   #reserve(poll: HeldPoll): void {
     const isDue = this.#mayHaveTask || this.lastPolledAt >= this.#fetchDueAt;
-    if (isDue && this.#ready.length > 0 && this.#fetch === undefined && !this.#isTurnOfReady) {
-      this.#reserved = poll;
+    const isBusy = this.#ready.length > 0 && this.#fetch === undefined;
+    if (isDue && isBusy && !this.#isTurnOfReady && this.#reservation.isPossible(poll)) {
       this.#mayHaveTask = true;
+      this.#reservation.begin(poll, () => this.#pump());
     }
     this.#isTurnOfReady = false;
   }
@@ -163,7 +149,7 @@ export class TaskQueue implements PolledQueue {
   /** See {@link PolledQueue}. */
   drop(poll: HeldPoll): void {
     this.#heldPolls = this.#heldPolls.filter((held) => held !== poll);
-    if (this.#reserved === poll) this.#reserved = undefined;
+    if (this.#reservation.isFor(poll)) this.#reservation.end();
     if (this.#heldPolls.length === 0) this.#stopTimer();
   }
 
@@ -208,6 +194,11 @@ export class TaskQueue implements PolledQueue {
     this.#ready = this.#ready.filter((task) => task.taskId !== taskId);
   }
 
+  /** True while a dispatched task waits here. */
+  isReady(taskId: string): boolean {
+    return this.#ready.some((task) => task.taskId === taskId);
+  }
+
   /** Removes and returns the first `count` dispatched tasks that no worker has taken, for another router's workers. */
   takeDispatched(count: number): Task[] {
     const taken = this.#ready.filter(({ taskId }) => isDispatchedTaskId(taskId)).slice(0, count);
@@ -246,7 +237,7 @@ export class TaskQueue implements PolledQueue {
     const count = Math.min(maxFetchCount, this.capacity);
     const { taskType, domain, log } = this.#options;
     try {
-      const tasks = await this.#pollEngine(count, domain).finally(() => (this.#reserved = undefined));
+      const tasks = await this.#pollEngine(count, domain).finally(() => this.#reservation.end());
       this.#failures = 0;
       this.#isTurnOfReady = tasks.length > 0;
       // After a full batch there may be more.
@@ -307,7 +298,7 @@ export class TaskQueue implements PolledQueue {
     const undelivered = tasks.filter((task) => this.#mayDeliver(task));
     const served = new Set<HeldPoll>();
     while (undelivered.length > 0) {
-      const open = firstOfEachWorker(this.#heldPolls.filter((poll) => poll !== this.#reserved));
+      const open = firstOfEachWorker(this.#heldPolls.filter((poll) => !this.#reservation.isFor(poll)));
       if (open.length === 0) break;
       for (const poll of open.slice(0, undelivered.length)) {
         poll.taken.push(...undelivered.splice(0, 1));
@@ -359,12 +350,4 @@ export class TaskQueue implements PolledQueue {
     this.#ready = this.#ready.filter(({ taskId }) => isDispatchedTaskId(taskId));
     await Promise.all(fetchedTasks.map((task) => requeueTask(task, this.#options)));
   }
-}
-
-function isInTime({ responseTimeoutSeconds }: Task, { sinceStartMs, tookMs }: Fetch): boolean {
-  const ageMs = sinceStartMs();
-  if (ageMs - tookMs > maxHoldMs) return false;
-  const responseTimeoutMs = Number(responseTimeoutSeconds ?? 0) * 1_000;
-  // 0: the engine never times the task out.
-  return responseTimeoutMs === 0 || ageMs <= responseTimeoutMs * deliveryFraction;
 }

@@ -398,6 +398,19 @@ it('finds a lost event while ten thousand executions wait for MDM', async () => 
   expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
 });
 
+it('tries each repair once while the engine responds to no start, and reaches every execution', async () => {
+  for (let at = 0; at < 250; at++) engine.put(patch({ workflowId: `patch-${at}` }));
+  const tried: unknown[] = [];
+  engine.beforeCall = ({ method, path, body }) => {
+    if (method !== 'POST' || path !== '/api/workflow') return;
+    tried.push(JSON.parse(String(body)).correlationId);
+    throw new EngineError('interrupted', 'no response');
+  };
+  const rounds = reconcile();
+  expect([(await rounds.run()).isComplete, (await rounds.run()).isComplete]).toEqual([false, true]);
+  expect([tried.length, new Set(tried).size]).toEqual([250, 250]);
+});
+
 describe('a PATCH whose worker has not reported', () => {
   const withWorker = (fields: Partial<ExecutedTask> = {}) => {
     const held = task('college-adaptor_intake', { status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 90 });

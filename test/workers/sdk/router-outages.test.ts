@@ -180,6 +180,16 @@ describe('outages', () => {
     expect(calls().filter(isPoll).length).toBeLessThan(25);
   });
 
+  test('a 403, with which all task types are refused → one log line for each type, and no outage', async () => {
+    router.interfere = (call) => (isPoll(call) ? { status: 403 } : undefined);
+    await start();
+    await pollUntil('some polls', () => router.calls.filter(isPoll).length >= 6);
+    expect([count(/refuses the tasks of this type/), count(/cannot be reached/)]).toEqual([1, 0]);
+    router.interfere = () => undefined;
+    await router.result(addMovie());
+    expect([count(/allows the tasks of this type/), count(/is back/)]).toEqual([1, 0]);
+  });
+
   test('a task type that is refused → one log line each way; an outage meanwhile has its own', async () => {
     const body = '{"tasks":[],"refused":["movies_intake"]}';
     router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);

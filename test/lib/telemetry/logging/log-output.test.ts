@@ -98,9 +98,13 @@ it.each([
   expect(performance.now() - ready).toBeLessThan(10_000);
 });
 
-it('a reader that is slow until the program exits gets its lines in order, without a gap', async () => {
+it.each([
+  ['exits', ''],
+  // pino flushes the log after such a line, and the exit flushes it again.
+  ['crashes', "log.fatal({ n: 5_100 }, 'the last line');"],
+])('a reader that is slow until the program %s gets its lines once, in order and without a gap', async (_end, last) => {
   const line = (n: string) => `log.info({ n: ${n} }, '${'x'.repeat(100)}');`;
-  const end = `for (let n = 5_000; n < 5_100; n++) ${line('n')} process.exit(0);`;
+  const end = `for (let n = 5_000; n < 5_100; n++) ${line('n')} ${last} process.exit(0);`;
   const body = `for (let n = 0; n < 5_000; n++) ${line('n')} process.once('message', () => { ${end} });`;
   const child = start(body, ['ignore', 'pipe', 'inherit', 'ipc']);
   const closed = once(child, 'close');

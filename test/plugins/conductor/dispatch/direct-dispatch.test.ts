@@ -22,9 +22,10 @@ class Routers {
   readonly queues: TaskQueues[] = [];
   isConnected = true;
 
-  add(): { dispatch: DirectDispatch; queues: TaskQueues } {
+  add() {
     const own = String(this.#routers.size);
-    const queues = new TaskQueues({ pollTasks: async () => [], updateTask: async () => undefined }, log);
+    const engine = { pollTasks: async (): Promise<Task[]> => [], updateTask: async () => undefined };
+    const queues = new TaskQueues(engine, log);
     const peers = {
       send: (message: DispatchMessage, router?: string) => this.#send(own, message, router),
       isConnected: this.isConnected,
@@ -33,7 +34,7 @@ class Routers {
     const dispatch = new DirectDispatch({ queues, peers, handedOut: (task) => this.handedOut.push(task) });
     this.#routers.set(own, dispatch);
     this.queues.push(queues);
-    return { dispatch, queues };
+    return { dispatch, queues, engine };
   }
 
   #send(from: string, message: DispatchMessage, to?: string): void {
@@ -113,18 +114,60 @@ describe('a task on a router that no worker polls', () => {
   });
 });
 
-it('a task goes to a router whose workers are all busy with its own tasks', async () => {
-  const [here, there] = [routers.add(), routers.add()];
-  for (let n = 1; n <= 5; n++) there.dispatch.dispatch(queue, taskOf(n));
-  here.dispatch.dispatch(queue, taskOf(0));
-  const taken: string[] = [];
-  for (let n = 6; !taken.includes(idOf(0)) && n < 1_000; n++) {
-    there.dispatch.dispatch(queue, taskOf(n));
-    taken.push(...(await poll(there.queues)));
-    await turn();
+describe('while tasks wait at a router for its busy workers', () => {
+  /** Sends `count` polls to a router, which gets a new task before each. Returns the tasks that the polls got. */
+  async function work(router: ReturnType<Routers['add']>, count: number): Promise<string[]> {
+    const taken: string[] = [];
+    for (let n = 1_000; n < 1_000 + count; n++) {
+      router.dispatch.dispatch(queue, taskOf(n));
+      taken.push(...(await poll(router.queues)));
+      // Messages arrive between two polls.
+      for (let hop = 0; hop < 4; hop++) await turn();
+    }
+    return taken;
   }
-  expect(taken).toContain(idOf(0));
-  expect(here.dispatch.isPossible(queue)).toBe(true);
+  const dispatch = ({ dispatch }: ReturnType<Routers['add']>, first: number, count: number) => {
+    for (let n = first; n < first + count; n++) dispatch.dispatch(queue, taskOf(n));
+  };
+
+  it('they alternate with the tasks of a router without workers', async () => {
+    const [here, there] = [routers.add(), routers.add()];
+    dispatch(there, 1, 5);
+    dispatch(here, 100, 5);
+    await turn();
+    const ofHere = (await work(there, 12)).map(
+      (id) => Number(id.slice(24, 36)) >= 100 && Number(id.slice(24, 36)) < 200,
+    );
+    expect(ofHere.filter(Boolean)).toHaveLength(5);
+    expect(
+      ofHere.some((is, index) => is && ofHere[index + 1]),
+      'two in a row',
+    ).toBe(false);
+    expect(here.dispatch.isPossible(queue)).toBe(true);
+  });
+
+  it('a router whose own workers poll keeps its tasks', async () => {
+    const [here, there] = [routers.add(), routers.add()];
+    dispatch(here, 1, 5);
+    dispatch(there, 100, 5);
+    await poll(here.queues);
+    await work(there, 20);
+    expect(routers.handedOut).toEqual([]);
+  });
+
+  it('a poll that is reserved for a fetch asks no other router', async () => {
+    const [here, there] = [routers.add(), routers.add()];
+    const fetch = Promise.withResolvers<Task[]>();
+    there.engine.pollTasks = () => fetch.promise;
+    dispatch(there, 1, 1);
+    dispatch(here, 100, 20);
+    await turn();
+    const waiting = poll(there.queues);
+    for (let hop = 0; hop < 40; hop++) await turn();
+    fetch.resolve([]);
+    await waiting;
+    expect(routers.handedOut.length).toBeLessThanOrEqual(1);
+  });
 });
 
 it('a task goes to a poll although a router that has stopped made an earlier offer', async () => {

@@ -237,6 +237,21 @@ describe('while every poll finds dispatched tasks', () => {
     expect(await withoutTime(poll(queue))).toEqual(['a']);
   });
 
+  it('a poll waits for a slow fetch for 100 ms, and a shorter poll does not wait', async () => {
+    vi.useFakeTimers({ toFake: standingStill });
+    const engine = new HeldEngine();
+    const queue = createQueue(engine);
+    engine.hold();
+    for (let n = 1; n <= 4; n++) queue.dispatchDirectly(taskOf(read(n)));
+    await turn();
+    expect(await withoutTime(poll(queue, { timeoutMs: 20 }))).toEqual([read(1)]);
+    const waiting = poll(queue);
+    expect(await withoutTime(waiting)).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await withoutTime(waiting)).toEqual([read(2)]);
+    engine.release();
+  });
+
   it('a poll whose fetch returns nothing gets one of them', async () => {
     const engine = new HeldEngine();
     const queue = await createBusyQueue(engine);

@@ -1,0 +1,39 @@
+// Reserves a poll for a fetch, for a limited time.
+
+import type { HeldPoll } from './held-poll.ts';
+
+/** Longest time of a reservation (milliseconds): a slow engine must not keep a worker idle. */
+const maxReservedMs = 100;
+
+/**
+ * The poll that gets no ready task until the fetch in flight has ended. While all workers are busy, each poll finds ready
+ * tasks, so without a reservation no poll would be held and nothing would be fetched.
+ */
+export class Reservation {
+  #poll: HeldPoll | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** True for a poll that may wait as long as a reservation may take. */
+  isPossible({ timeoutMs }: HeldPoll): boolean {
+    return timeoutMs >= maxReservedMs;
+  }
+
+  /** True for the reserved poll. */
+  isFor(poll: HeldPoll): boolean {
+    return this.#poll === poll;
+  }
+
+  /** @param onExpired called when the time of the reservation has passed */
+  begin(poll: HeldPoll, onExpired: () => void): void {
+    this.#poll = poll;
+    this.#timer = setTimeout(() => {
+      this.end();
+      onExpired();
+    }, maxReservedMs);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#poll = undefined;
+  }
+}
