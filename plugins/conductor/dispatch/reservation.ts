@@ -32,6 +32,7 @@ export class Reservation {
     }, maxReservedMs);
   }
 
+  /** Ends the reservation, if there is one. */
   end(): void {
     clearTimeout(this.#timer);
     this.#poll = undefined;
