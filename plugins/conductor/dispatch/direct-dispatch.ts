@@ -65,7 +65,7 @@ const announceMs = activeWithinMs / 6;
 /** After this time (milliseconds) an offer is repeated, and a request for tasks counts as lost. */
 const lostAfterMs = 250;
 /** A router has workers of its own for a queue that was polled within this time (milliseconds). */
-const workersPollWithinMs = 1_000;
+const workersPollWithinMs = 5_000;
 /** Maximum number of known queues: workers can poll for any number of task types that do not exist. */
 const maxKnown = 1_000;
 /** Maximum number of tasks in one message. */
@@ -89,7 +89,7 @@ export class DirectDispatch {
       if (waiting === 'task') return this.#offer(name);
       if (this.#isStopping) return;
       this.#announce(name);
-      if (waiting === 'poll') this.#ask(name, options.queues.queue(name).capacity);
+      if (waiting === 'poll') this.#ask(name, this.#freeCapacity(name));
       else this.#askWhileBusy(name);
     });
   }
@@ -119,7 +119,7 @@ export class DirectDispatch {
     if ('polled' in message) this.#known(message.polled).polledAt = performance.now();
     else if ('offered' in message) {
       this.#known(message.offered).offers.set(from, notAsked);
-      this.#ask(message.offered, this.#options.queues.queue(message.offered).capacity);
+      this.#ask(message.offered, this.#freeCapacity(message.offered));
     } else if ('wanted' in message) this.#give(message, from);
     else this.#take(message, from);
   }
@@ -187,7 +187,9 @@ export class DirectDispatch {
   #give({ wanted: name, count, busy }: Extract<DispatchMessage, { wanted: unknown }>, router: string): void {
     const queue = this.#options.queues.queue(name);
     const hasWorkers = performance.now() - queue.lastPolledAt < workersPollWithinMs;
-    const given = busy === true && hasWorkers ? [] : queue.takeDispatched(Math.min(count, maxGiven));
+    // The offer stays valid for polls that stay held there.
+    if (busy === true && hasWorkers && queue.readyTasks > 0) return this.#options.peers.send({ offered: name }, router);
+    const given = queue.takeDispatched(Math.min(count, maxGiven));
     for (const task of given) this.#options.handedOut(task);
     if (given.length === 0) this.#known(name).offeredAt = Number.NEGATIVE_INFINITY;
     this.#options.peers.send({ given, of: name }, router);
@@ -205,7 +207,13 @@ export class DirectDispatch {
     else if (queue.readyTasks > 0) queue.giveBack(tasks);
     else for (const task of tasks) this.dispatch(name, task);
     if (tasks.length > 0) Object.assign(known, { gotTaskId: tasks.at(-1)?.taskId, busyAskedAt: notAsked });
-    this.#ask(name, Math.max(0, queue.capacity - queue.readyTasks));
+    this.#ask(name, this.#freeCapacity(name));
+  }
+
+  /** Returns how many tasks of other routers the held polls here take. */
+  #freeCapacity(name: QueueName): number {
+    const { capacity, readyTasks } = this.#options.queues.queue(name);
+    return Math.max(0, capacity - readyTasks);
   }
 
   #known(name: QueueName): Elsewhere {

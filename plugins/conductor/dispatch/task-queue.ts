@@ -255,6 +255,8 @@ export class TaskQueue implements PolledQueue {
     this.#fetchDueAt = performance.now() + this.#pauseMs();
     this.#pump();
     if (this.#fetch === undefined && this.#heldPolls.length > 0) this.#startTimer();
+    // A poll that was reserved stays held when another one got the ready task.
+    if (this.#heldPolls.length > 0 && this.#ready.length === 0) this.#options.onWaiting?.('poll');
   }
 
   async #pollEngine(count: number, domain: string | undefined): Promise<Task[]> {

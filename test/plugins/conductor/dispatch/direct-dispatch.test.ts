@@ -146,13 +146,29 @@ describe('while tasks wait at a router for its busy workers', () => {
     expect(here.dispatch.isPossible(queue)).toBe(true);
   });
 
-  it('a router whose own workers poll keeps its tasks', async () => {
+  it('a router whose own workers poll keeps its tasks until workers elsewhere are idle', async () => {
     const [here, there] = [routers.add(), routers.add()];
     dispatch(here, 1, 5);
     dispatch(there, 100, 5);
     await poll(here.queues);
     await work(there, 20);
     expect(routers.handedOut).toEqual([]);
+    const taken: string[] = [];
+    while (taken.length < 9) taken.push(...(await poll(there.queues)));
+    expect(taken.slice(5)).toEqual([2, 3, 4, 5].map(idOf));
+  });
+
+  it('a reserved poll whose task another poll got takes one of another router', async () => {
+    const [here, there] = [routers.add(), routers.add()];
+    const fetch = Promise.withResolvers<Task[]>();
+    there.engine.pollTasks = () => fetch.promise;
+    dispatch(there, 1, 1);
+    dispatch(here, 100, 2);
+    await poll(here.queues);
+    const waiting = poll(there.queues);
+    expect(await poll(there.queues)).toEqual([idOf(1)]);
+    fetch.resolve([]);
+    expect(await waiting).toEqual([idOf(101)]);
   });
 
   it('a poll that is reserved for a fetch asks no other router', async () => {
