@@ -1,5 +1,5 @@
-// npm run bench:reload: a steady load without reloads, with 20 reloads, and without again: failed requests, and the
-// change in p99.
+// npm run bench:reload: measures failed requests and the change in p99 under a steady load: first without reloads, then
+// with 20 reloads, then without reloads again.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

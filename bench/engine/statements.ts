@@ -107,8 +107,8 @@ function recordWritten(sql: postgres.Sql) {
 }
 
 /**
- * Executes the workflow with each way to report a result: by name, as the router reports those of reads; by name after a
- * poll, as it reports those of writes; and by id, as workers that use the engine directly report theirs.
+ * Executes the workflow with each way to report a result: by name, as the router reports the results of reads; by name
+ * after a poll, as it reports the results of writes; and by id, as workers that use the engine directly do.
  * @param begin called with the name of a call, before the call
  * @returns the number of calls for each name
  */

@@ -20,9 +20,9 @@ export interface CalledEngine {
 const storeKeys = ['redis.url', 'conductor.databaseURL'] as const;
 
 /**
- * Returns the configuration, without Redis and database if the command calls an engine other than the configured one: the
- * command would delete the data of executions that only the configured engine has. Writes a line to stderr when the
- * command would have used these stores.
+ * Returns the configuration, without Redis and database if the command calls an engine other than the configured one: with
+ * them, the command would delete the data of executions that only the configured engine has. Writes a line to stderr
+ * when the command would have used these stores.
  */
 export function withOwnStores(config: Config, called: CalledEngine, stderr: Host['stderr']): Config {
   const { addresses, configured, keys } = called;

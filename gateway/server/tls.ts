@@ -62,8 +62,9 @@ export interface TlsServer {
 
 /**
  * Creates a server for HTTP/1.1 over TLS 1.2 and 1.3.
- * @param options `handshakeTimeout` in milliseconds; `maxHandshakes`: maximum number of connections with a pending
- *   handshake, read for each connection, beyond which the oldest is destroyed (until its handshake, a connection does not count as open)
+ * @param options `handshakeTimeout` in milliseconds; `maxHandshakes`: returns the maximum number of connections with a
+ *   pending handshake, beyond which a new connection destroys the oldest of them. A connection does not count as open
+ *   until its handshake has completed
  * @throws Error that names the files, when they cannot be used
  */
 export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: () => number }): TlsServer {

@@ -52,7 +52,7 @@ export class EngineNeeds {
     return missing.map((call) => `${engine} has no ${call}: the router needs Conductor 3.32 or newer`);
   }
 
-  /** Updates {@link missingHandlers} and returns it. An engine that does not list its handlers has none missing. */
+  /** Updates {@link missingHandlers} and returns it. If the engine does not list its handlers, none counts as missing. */
   async askForHandlers(): Promise<readonly string[]> {
     const wanted = this.#wanted();
     if (wanted === this.#found) return this.#missingHandlers;

@@ -10,7 +10,8 @@ import { TaskQueue, type Waiting } from './task-queue.ts';
 /** A queue counts as inactive after this many milliseconds without a poll. */
 export const activeWithinMs = 60_000;
 /**
- * At this number of queues, adding one deletes idle queues: those unpolled for a minute, else those unpolled longest.
+ * At this number of queues, adding one deletes idle queues: those not polled for a minute; if that is not enough,
+ * those not polled for the longest time.
  */
 const maxQueues = 1_000;
 /** Maximum number of task types whose latest poll is remembered. */

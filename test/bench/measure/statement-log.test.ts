@@ -41,7 +41,7 @@ describe('the log of PostgreSQL', () => {
     });
   });
 
-  it('counts commits and statements outside a transaction block as commits, but not rollbacks', () => {
+  it('has commits, and statements outside a transaction block as commits, but not rollbacks', () => {
     const phases = countByPhase(parseStatements(log));
     expect(phases.get('start')?.commits).toBe(3);
     expect(phases.get('result')?.commits).toBe(0);

@@ -59,27 +59,30 @@ describe('addToGatewayConfig', () => {
     );
   });
 
-  it.each(['true', 'null', 'no', 'example'])('the name %s, and values that YAML could misread → texts', (name) => {
-    const given = {
-      ...route,
-      ...{ name, summary: 'no # comment', paths: ['/123 #4', '/a [b]'], workflow: '1e3', strip: '/a, b: c' },
-      ...{ writeScope: '123', misCodes: 'true' },
-    };
-    const { apiEndpoints, pipelines } = parse(added(shipped, none, given)) as Parsed;
-    expect(apiEndpoints[name]).toEqual({ summary: given.summary, paths: given.paths, methods: ['GET'] });
-    expect(pipelines[name]?.policies).toEqual(
-      expect.arrayContaining([
-        { bearer: [{ action: { writeScope: '123' } }] },
-        { 'mis-codes': [{ action: { parameter: 'true' } }] },
-        { workflow: [{ action: { name: '1e3', version: 1, strip: '/a, b: c' } }] },
-      ]),
-    );
-    expect(pipelines[name]).toMatchObject({ apiEndpoints: [name] });
-    const single = parse(added(shipped, none, { ...route, paths: ['/123 #4'] })) as Parsed;
-    expect(single.apiEndpoints['example']?.paths).toBe('/123 #4');
-  });
+  it.each(['true', 'null', 'no', 'example'])(
+    'the name %s, and values that YAML could misread → written as strings',
+    (name) => {
+      const given = {
+        ...route,
+        ...{ name, summary: 'no # comment', paths: ['/123 #4', '/a [b]'], workflow: '1e3', strip: '/a, b: c' },
+        ...{ writeScope: '123', misCodes: 'true' },
+      };
+      const { apiEndpoints, pipelines } = parse(added(shipped, none, given)) as Parsed;
+      expect(apiEndpoints[name]).toEqual({ summary: given.summary, paths: given.paths, methods: ['GET'] });
+      expect(pipelines[name]?.policies).toEqual(
+        expect.arrayContaining([
+          { bearer: [{ action: { writeScope: '123' } }] },
+          { 'mis-codes': [{ action: { parameter: 'true' } }] },
+          { workflow: [{ action: { name: '1e3', version: 1, strip: '/a, b: c' } }] },
+        ]),
+      );
+      expect(pipelines[name]).toMatchObject({ apiEndpoints: [name] });
+      const single = parse(added(shipped, none, { ...route, paths: ['/123 #4'] })) as Parsed;
+      expect(single.apiEndpoints['example']?.paths).toBe('/123 #4');
+    },
+  );
 
-  it('four spaces, CRLF, a comment at the end without a newline → all stay', () => {
+  it('four-space indentation, CRLF, a final comment without a newline → all are preserved', () => {
     const text = [
       'apiEndpoints:',
       "    'a': { paths: /a } # first",
@@ -97,7 +100,7 @@ describe('addToGatewayConfig', () => {
     expect(Object.keys((parse(result) as Parsed).pipelines)).toEqual(['a', 'example']);
   });
 
-  it('block scalars at the end of the entry that the new one follows → it is added after them', () => {
+  it('the preceding entry ends with block scalars → the new entry is added after them', () => {
     for (const newline of ['\n', '\r\n']) {
       const text = [
         ...['apiEndpoints:', '  a:', '    paths: /a', '    summary: >', '      folded', '      text', 'pipelines:'],

@@ -76,7 +76,7 @@ describe('the condition of the handler', () => {
       1,
     ],
     ['a positive number', '$.outbound?.statusCodeValue', 1],
-    ['a text, which the engine takes for false', '$.mis', 0],
+    ['a string, which the engine treats as false', '$.mis', 0],
     ['a condition that cannot be evaluated here', "$.mis.equals('001')", 1],
     ['a condition that is not JavaScript, which `check` reports', '$.mis = =', 1],
   ])('%s', (_case, condition, count) => {

@@ -9,7 +9,7 @@ const bounds = { min: 16, initial: 64, max: 256 };
 function simulate(options = bounds) {
   let now = 0;
   const limit = new AdaptiveLimit({ ...options, now: () => now });
-  /** Simulates `seconds` with 100 starts and reports per second and this many requests in flight; returns the limit. */
+  /** Simulates this many seconds, each with 100 starts and 100 reports, and returns the limit. */
   const run = (seconds: number, { startMs, reportMs = startMs, inFlight = Number.POSITIVE_INFINITY }: Load) => {
     for (let tick = 0; tick < seconds * 100; tick++) {
       now += 10;
@@ -48,7 +48,7 @@ describe('the limit', () => {
     expect(run(60, { startMs: 10 })).toBe(256);
   });
 
-  it('only reports are slow: falls as well', () => {
+  it('with slow reports only: falls as well', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     expect(run(5, { startMs: 10, reportMs: 200 })).toBeLessThan(100);
