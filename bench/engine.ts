@@ -1,4 +1,4 @@
-// npm run bench:engine: compares single settings of the engine with the shipped settings.
+// npm run bench:engine: compares engine settings, one at a time, with the shipped settings.
 
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,8 +75,8 @@ process.exit(
 type Load = Pick<Parameters<typeof measure>[0], 'inFlight' | 'seconds' | 'warmUpSeconds' | 'repetitions'>;
 
 /**
- * Both engines run during the whole comparison: if one had started earlier, the JIT compiler would have optimised it
- * more.
+ * Compares an engine that has the setting with one as shipped. Both run during the whole comparison: if one had started
+ * earlier, the JIT compiler would have optimised its code more.
  */
 async function compare(
   run: Run,

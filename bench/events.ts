@@ -1,4 +1,4 @@
-// npm run bench:events: how much the event of a PATCH costs its client, and how soon MDM is notified.
+// npm run bench:events: measures how much longer a PATCH with its event takes than a GET, and how soon MDM is notified.
 
 import { parseArgs } from 'node:util';
 import { pollUntil } from '../test/stack/poll-until.ts';
@@ -19,7 +19,7 @@ measures the time between the response to a PATCH and the entry of this PATCH in
   --requests 200           number of requests of each method
 ${engineFlagsHelp}`;
 
-/** A new engine starts to listen to a new event within a minute. */
+/** A new engine starts to listen for a new event within a minute. */
 const firstEventMs = 90_000;
 
 process.exit(
@@ -85,12 +85,12 @@ async function startCollege(run: Run, engine: RouterEngine) {
     get: async () => (await timed({ method: 'GET' })).ms,
     patch: (n: number) =>
       timed({ method: 'PATCH', body: JSON.stringify({ cccid: `BEN${String(n).padStart(4, '0')}` }) }),
-    /** Waits until MDM has logged the PATCH of an execution, and returns the milliseconds. */
+    /** Waits until MDM has logged the PATCH of an execution, and returns the length of the wait in milliseconds. */
     notified: async (executionId: string, timeoutMs = 30_000) => {
       const startedAt = performance.now();
       const log = `${base}/mdm/governance-log?executionId=${executionId}`;
       const isLogged = async () => ((await (await fetch(log)).json()) as unknown[]).length > 0;
-      await pollUntil(`MDM to hear of ${executionId}`, isLogged, { timeoutMs, everyMs: 5 });
+      await pollUntil(`MDM to log the PATCH of ${executionId}`, isLogged, { timeoutMs, everyMs: 5 });
       return performance.now() - startedAt;
     },
   };

@@ -1,5 +1,5 @@
-// npm run bench:fairness: the latency of a client with one request at a time, alone and beside a client with many
-// requests.
+// npm run bench:fairness: measures the latency of a client that sends one request at a time, alone and beside a client
+// with many requests in flight.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:fairness [-- options]
 
-A quiet client sends one request at a time, in runs that alternate: alone, and beside a greedy client with many in flight.
+A quiet client sends one request at a time, in alternating runs: alone, and beside a greedy client with many in flight.
 
   --seconds 20                  length of each run
   --repetitions 3               runs of each kind
@@ -56,7 +56,7 @@ process.exit(
     if (values.help) return run.say(help);
     const circumstances = await lookAround(engineName(values));
     run.say(describeCircumstances(circumstances));
-    // The names of these keys contain the name of a client, so they are set in a file that CONFIG_URL names.
+    // The names of these keys contain the name of a client, so the keys are set in a file, to which CONFIG_URL points.
     const limits = join(run.stateDir, 'limits.properties');
     const lines = [
       limit('maxInFlight', values['max-in-flight']),

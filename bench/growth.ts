@@ -14,8 +14,8 @@ import { startStack } from '../test/stack/stack.ts';
 const kind: EngineKind = process.argv[2] === 'postgresql' ? 'postgresql' : 'sqlite';
 const requests = Number(process.argv[3] ?? 400);
 /**
- * One request in five is a PATCH. The college rejects one PATCH in ten; MDM is notified of the others, and they are
- * shared.
+ * One request in five is a PATCH. The college rejects one PATCH in ten; each of the others causes a notification and a
+ * share.
  */
 const isPatch = (index: number) => index % 5 === 0;
 const isRefused = (index: number) => index % 50 === 0;

@@ -40,7 +40,7 @@ export const loadFlagsHelp = `  --in-flight 1,8,32,128   clients of the closed l
 
 export const help = `Usage: npm run bench [-- options]
 
-Measures the router beside the parts it is built on and the usual alternatives, in one run.
+Measures the router, the parts it is built on and the usual alternatives in one run.
 
 ${loadFlagsHelp}  --targets a,b            targets to measure: ${targetNames.join(', ')}
   --production             two routers with Redis, and the engine as in docker-compose.yml: two servers on PostgreSQL;

@@ -35,7 +35,7 @@ interface Phase {
   readonly figures: LoadFigures;
   /** Latencies of calls that the load must not slow down. */
   readonly probes: Readonly<Record<string, Latencies & { failures: number }>>;
-  /** CPU time of each process, as a share of one core; `others`: all other processes of the machine. */
+  /** CPU time of each process, as a share of one core; `others`: all other processes on the machine. */
   readonly cores: Readonly<Record<string, number>>;
   /** Minor garbage collections of the router. */
   readonly collections: Collections;
@@ -89,8 +89,8 @@ process.exit(
 );
 
 /**
- * Returns the goodput of a load as a share of the capacity: the mean of the capacities that were measured before and
- * after it, because the engine keeps getting faster for minutes and the speed of a virtual machine varies.
+ * Returns the goodput of a load as a share of the capacity. The capacity is the mean of the values measured before and
+ * after the load, because the engine keeps getting faster for minutes and the speed of a virtual machine varies.
  */
 function shareOfCapacity(phases: readonly Phase[], index: number): number {
   const isCapacity = ({ name }: Phase) => name === capacityName;

@@ -1,5 +1,5 @@
-// npm run bench:payload: measures the cost of encrypted payloads with the same GET, unencrypted and with payload.key in
-// turn, on one engine.
+// npm run bench:payload: measures the cost of encrypting payloads. The same GET is sent alternately without encryption
+// and with payload.key, on one engine.
 
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -20,7 +20,7 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:payload [-- options]
 
-Measures the movies route unencrypted and with payload.key, in turn; then the codec alone, with bodies of several sizes.
+Measures the movies route alternately unencrypted and with payload.key, then the codec alone with several body sizes.
 
   --in-flight 8            clients of the closed loop
   --seconds 8              length of one measurement, after a warm-up of half of it
@@ -67,7 +67,7 @@ interface Measured {
   readonly load: { readonly inFlight: number; readonly seconds: number };
 }
 
-/** Uses a separate stack each time, because the workers of two stacks would take each other's tasks. */
+/** Runs one stack at a time, because the workers of two running stacks would take each other's tasks. */
 async function measureStack(run: Run, { engine, backEndUrl, encrypted, load }: Measured): Promise<Figures> {
   const stops: (() => unknown)[] = [];
   const own: Run = { ...run, onEnd: (stop) => stops.unshift(stop) };

@@ -1,4 +1,4 @@
-// npm run bench:peers: the router beside other systems that execute a request durably, and beside a plain HTTP hop.
+// npm run bench:peers: compares the router with other systems that execute requests durably, and with a plain HTTP hop.
 
 import { parseArgs } from 'node:util';
 import { productionJava } from './engine/settings.ts';
@@ -54,7 +54,7 @@ process.exit(
     const backEnd = await startBackEnd(run);
     const folder = values.quick ? ownFolder : resultsFolder;
     let done = 0;
-    // A run takes an hour: the results so far are written after each repetition, in case a later one ends the run.
+    // A run takes an hour, so the results so far are written after each repetition, in case a later one fails.
     for await (const results of measurePeers(run, backEnd, { ...load, firstWarmUpSeconds, peers })) {
       const options = { ...load, firstWarmUpSeconds, repetitions: (done += 1) };
       const files = writeAll(
@@ -73,7 +73,7 @@ interface Outcome {
   readonly circumstances: Circumstances;
 }
 
-/** Writes figures, chart and report. @returns their paths */
+/** Writes the figures, the chart and the report. @returns their paths */
 function writeAll({ results, options, circumstances }: Outcome, folder: string): string[] {
   const caption = describeCircumstances(circumstances);
   const date = circumstances.date.slice(0, 10);

@@ -19,7 +19,7 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:reload [-- options]
 
-Sends GETs at a fixed rate and meanwhile changes the gateway configuration, with a SIGHUP each time.
+Sends GETs at a fixed rate, and meanwhile changes the gateway configuration and reloads it with SIGHUP.
 Exits with 1 when a request failed, a reload was refused, or p99 more than doubled.
 
   --per-second 200         requests a second
@@ -109,7 +109,7 @@ async function startPrograms(
   };
 }
 
-/** Writes the gateway configuration with one changed text. Each reload rebuilds all policies and pipelines. */
+/** Writes the gateway configuration with one text changed. Each reload rebuilds all policies and pipelines. */
 function writeGatewayConfig(file: string, variant: number): void {
   const map = readFileSync(join(rootDir, 'gateway.config.yml'), 'utf8');
   writeFileSync(file, map.replace('The movies prototype', `The movies prototype, variant ${variant}`));

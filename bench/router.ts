@@ -1,4 +1,4 @@
-// npm run bench:router: the cost of the router alone, with a stub engine and worker, compared with bare Express 4.
+// npm run bench:router: compares the cost of the router alone, with a stub engine and worker, with bare Express 4.
 
 import { parseArgs } from 'node:util';
 import { measure } from './measure/measure.ts';

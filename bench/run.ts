@@ -1,4 +1,4 @@
-// The frame of every bench: a state folder, a progress line, and a clean shutdown that leaves nothing behind.
+// What every bench runs in: a state folder, a progress line, and a clean shutdown that leaves nothing behind.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ export interface Run {
   readonly stateDir: string;
   /** Prints the current step. */
   step(line: string): void;
-  /** Prints a text that stays on the terminal. */
+  /** Prints text that stays on the terminal. */
   say(text: string): void;
   /** Registers a function that is called at the end, in reverse order of registration. */
   onEnd(stop: () => unknown): void;
@@ -24,7 +24,7 @@ export class Stops {
     this.#stops.unshift(stop);
   }
 
-  /** Stops each resource once, however often this is called. */
+  /** Stops each resource once, however often the method is called. */
   async stopAll(): Promise<void> {
     for (let stop = this.#stops.shift(); stop !== undefined; stop = this.#stops.shift()) {
       await Promise.resolve(stop()).catch(() => {});

@@ -1,5 +1,5 @@
-// npm run bench:soak: measures how the memory of router, workers and engine grows over many requests, and how the
-// engine's database grows.
+// npm run bench:soak: measures how much the memory of the router, the workers and the engine grows over many requests,
+// and how much the engine's database grows.
 
 import { parseArgs } from 'node:util';
 import { runClosedLoop } from './measure/closed-loop.ts';
@@ -19,8 +19,8 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:soak [-- options]
 
-Sends many requests through the whole stack and watches the memory of router, workers and engine, and the
-growth of the engine's database.
+Sends many requests through the whole stack and measures the growth of the engine's database and of the memory of the
+router, the workers and the engine.
 
   --requests 100000        number of requests; the first tenth is warm-up
   --in-flight 32           clients of the closed loop

@@ -102,7 +102,7 @@ it('no files import each other in a circle, not even types', () => {
   expect(circlesOf(new Map(all.map((file) => [file, importsOf(file).map(({ to }) => to)])))).toEqual([]);
 });
 
-it('finds a circle of files, and shows it', () => {
+it('finds and shows a circle of files', () => {
   const imported = new Map([
     ['a.ts', ['b.ts', 'd.ts']],
     ['b.ts', ['c.ts']],

@@ -1,7 +1,7 @@
 // `npm test`: formatting, lint, types, unit tests and end-to-end tests, all at the same time; a table ends the run.
 //
-// Arguments go to vitest (`npm test -- test/e2e/routes.test.ts`). `--full` (`npm run test:full`) runs the same files in
-// full depth, and also tests that take too long for every commit. No test is retried.
+// Arguments go to vitest (`npm test -- test/e2e/routes.test.ts`). `--full` (`npm run test:full`) runs the same files at
+// full depth, and also the tests that take too long for every commit. No test is retried.
 
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,14 +18,14 @@ const rootDir = fileURLToPath(new URL('..', import.meta.url));
 const module = (path: string) => `${rootDir}node_modules/${path}`;
 const cache = (name: string) => `${rootDir}node_modules/.cache/${name}`;
 
-/** The caches hold digests of the checked files; an unchanged file passes again. */
+/** The caches hold digests of the checked files, so that unchanged files are not checked again. */
 const checks: readonly Step[] = [
   {
     title: 'types',
     command: [
       ...[module('@typescript/native/bin/tsc'), '-p', '.'],
       ...['--incremental', '--tsBuildInfoFile', cache('types')],
-      // The other steps use the other cores; in one thread, the type check takes half of the CPU time.
+      // The other steps use the other cores; in one thread, the type check takes half as much CPU time.
       '--singleThreaded',
     ],
     env: { GOGC: '400' },
@@ -76,7 +76,7 @@ function readRecords(folder: string, count: number): RunRecord {
   );
 }
 
-/** Returns the lines that end a run. */
+/** Returns the lines that are printed at the end of a run. */
 function summarize(ended: readonly EndedStep[], record: RunRecord, startedAt: number): string[] {
   const failed = ended.filter(({ isOk }) => !isOk).map(({ title }) => title);
   const outcome = failed.length === 0 ? 'passed' : `failed: ${failed.join(', ')}`;

@@ -81,8 +81,8 @@ export const settings: readonly Setting[] = [
   property('spring.datasource.hikari.data-source-properties.prepareThreshold=1', 'postgresql'),
   property(`${initSql}=SET plan_cache_mode=force_generic_plan`, 'postgresql'),
   property(`${initSql}=SET jit=off`, 'postgresql'),
-  // Not a candidate for shipping: a crash of the database would lose writes whose clients got a response. The setting
-  // shows what syncing costs.
+  // Not a candidate for shipping: a crash of the database would lose writes that clients have seen confirmed. The
+  // setting shows what syncing costs.
   property(`${initSql}=SET synchronous_commit=off`, 'postgresql'),
   { name: 'no full-text index of workflows', sql: [fullTextIndex], only: 'postgresql' },
   { name: 'no index into the JSON of workflows', sql: [fullTextIndex, pathIndex], only: 'postgresql' },

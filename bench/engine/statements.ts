@@ -1,4 +1,5 @@
-// npm run bench:statements: the SQL statements, commits and write-ahead log of each engine call, on PostgreSQL.
+// npm run bench:statements: counts the SQL statements, commits and bytes of write-ahead log for each engine call on
+// PostgreSQL.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,7 +26,7 @@ Executes a workflow of one task, one engine call at a time. The engine stores it
 started for this bench. Counts the statements of each call in the server's log, without those of the idle engine.
 
   --executions 200         executions for each of three ways to report a result: by name, by name after a poll, by id
-  --idle 60                seconds in which the idle engine is observed
+  --idle 60                seconds for which the idle engine is observed
   --help                   this text
 `;
 
@@ -107,9 +108,10 @@ function recordWritten(sql: postgres.Sql) {
 }
 
 /**
- * Executes the workflow with each way to report a result: by name, as the router reports the results of reads; by name
- * after a poll, as it reports the results of writes; and by id, as workers that use the engine directly do.
- * @param begin called with the name of a call, before the call
+ * Executes the workflow once for each way to report a result, and repeats this `executions` times. The ways are: by
+ * name, as the router reports the results of reads; by name after a poll, as the router reports the results of writes;
+ * and by id, as workers that use the engine directly do.
+ * @param begin called before each call, with the name of the call
  * @returns the number of calls for each name
  */
 async function execute(client: HttpClient, executions: number, begin: (phase: string) => Promise<void>) {

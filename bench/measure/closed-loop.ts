@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface LoopOptions {
   /** Number of clients. */
   readonly inFlight: number;
-  /** Time after which no request begins; the loop waits for requests in flight. */
+  /** Time after which no new request is sent; the loop then waits for the requests in flight. */
   readonly seconds: number;
   /** Number of requests after which the loop ends early. Default: no limit. */
   readonly requests?: number;

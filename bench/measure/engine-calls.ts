@@ -1,4 +1,4 @@
-// Counts the calls that the engine has served, by its own metrics: this adds no work during the load and treats all
+// Counts the calls that the engine has served, from its own metrics: this adds no work during the load and treats all
 // targets equally.
 
 /** A line of the metrics: `http_server_requests_seconds_count{…,uri="/api/…"} <calls>`. */

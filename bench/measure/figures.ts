@@ -4,7 +4,7 @@ import type { Sample } from './closed-loop.ts';
 import type { MachineTime } from './machine-time.ts';
 import type { PerProcess } from './processes.ts';
 
-/** The figures of one measurement. Latencies in milliseconds; NaN when no request succeeded. */
+/** The figures of one measurement. Latencies are in milliseconds; they are NaN when no request succeeded. */
 export interface Figures {
   readonly p50: number;
   readonly p90: number;

@@ -18,7 +18,7 @@ export interface Growth {
   readonly after: number;
 }
 
-/** @param total requests of the whole run */
+/** @param total number of requests in the whole run */
 export function growthOf(readings: readonly Reading[], total: number): Readonly<Record<string, Growth>> {
   const names = [...new Set(readings.flatMap(({ memory }) => Object.keys(memory)))];
   const middle = (name: string, from: number, to: number) =>

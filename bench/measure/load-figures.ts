@@ -5,7 +5,7 @@ import { percentile } from './figures.ts';
 
 export interface LoadFigures {
   readonly offeredPerSecond: number;
-  /** Successful responses per second, within the time of the load. */
+  /** Successful responses per second, without those that arrived after the end of the load. */
   readonly goodput: number;
   readonly served: Latencies;
   /** Number of successful responses by name of the request. */
@@ -15,7 +15,7 @@ export interface LoadFigures {
   /** Number of other responses by status; 0 is a broken connection. */
   readonly others: Readonly<Record<string, number>>;
   readonly unanswered: number;
-  /** Longest delay with which a request was sent; above a few milliseconds, the sender itself lacked CPU time. */
+  /** Longest time by which a request was sent late; above a few milliseconds, the sender itself lacked CPU time. */
   readonly senderLatestMs: number;
 }
 

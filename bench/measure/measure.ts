@@ -38,7 +38,7 @@ export interface Result {
 /** Number of clients of the first warm-up. */
 const firstWarmUpInFlight = 8;
 
-/** Measures everything; results are in the order of the loads and targets given. */
+/** Measures every target at every load. The results are in the order of the given loads and targets. */
 export async function measure(options: MeasureOptions): Promise<Result[]> {
   const { targets, seconds, warmUpSeconds, onStep } = options;
   for (const target of targets) {

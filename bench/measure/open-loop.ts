@@ -22,7 +22,7 @@ export interface Exchange {
   /** Status of the response; 0 when the connection broke. */
   readonly status: number;
   readonly retryAfter: boolean;
-  /** Time between when the request was due and the end of its response, so that a delay in the sender counts too. */
+  /** Time from when the request was due to the end of its response, so that a delay in the sender counts too. */
   readonly ms: number;
   /** When the response was complete, in milliseconds since the start of the load. */
   readonly atMs: number;
@@ -33,7 +33,7 @@ export interface LoadSample {
   /** Number of requests that still had no response at the end. */
   readonly unanswered: number;
   readonly seconds: number;
-  /** Longest delay with which a request was sent, in milliseconds. */
+  /** Longest time by which a request was sent late, in milliseconds. */
   readonly latestMs: number;
 }
 

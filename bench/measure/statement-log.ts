@@ -1,6 +1,6 @@
-// Counts SQL statements and transactions from the log of a PostgreSQL server with log_statement=all, by phase.
+// Counts SQL statements and transactions by phase, from the log of a PostgreSQL server with log_statement=all.
 
-/** Server settings that make it possible to count the statements in the server's log. Parameters of statements are not logged. */
+/** Server settings with which statements can be counted in the server's log. Their parameters are not logged. */
 export const logSettings = {
   log_statement: 'all',
   log_line_prefix: '%n %p ',
@@ -13,7 +13,7 @@ export interface Statement {
   readonly at: number;
   /** Process id of the server's session. */
   readonly session: string;
-  /** Text with parameters as `$1`, in one line. */
+  /** Text with parameters as `$1`, on one line. */
   readonly text: string;
 }
 
@@ -30,7 +30,7 @@ const entry = /^(\d+\.\d+) (\d+) ([A-Z]+): {2}(.*)$/;
 const executed = /^(?:statement|execute [^:]*): (.*)$/s;
 const marker = /^SELECT 'phase ([^']*)'/;
 
-/** Returns a statement that begins a phase. It also reads the position of the write-ahead log and the next transaction id. */
+/** Returns a statement that begins a phase and reads the write-ahead log position and the next transaction id. */
 export function phaseMarker(phase: string): string {
   const wal = `pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS wal`;
   return `SELECT 'phase ${phase}', ${wal}, pg_snapshot_xmax(pg_current_snapshot())::text AS transactions`;

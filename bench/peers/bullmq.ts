@@ -9,7 +9,7 @@ import { versionOf } from './install.ts';
 import { movieCall, type Peer } from './peer.ts';
 import { startPeerProgram } from './servers.ts';
 
-/** @param appendfsync the setting of Redis; BullMQ recommends `everysec` */
+/** @param appendfsync the Redis setting; BullMQ recommends `everysec` */
 export function bullmq(appendfsync: 'everysec' | 'always'): Peer {
   const isStrict = appendfsync === 'always';
   return {
@@ -28,7 +28,7 @@ export function bullmq(appendfsync: 'everysec' | 'always'): Peer {
   };
 }
 
-/** BullMQ's guide, "Going to production": an append-only file, and no eviction. */
+/** Starts Redis as BullMQ's guide "Going to production" recommends: with an append-only file and no eviction. */
 async function startRedis(run: Run, appendfsync: string): Promise<{ port: number; pid: number }> {
   const command = pathOf('redis-server');
   if (command === undefined) throw new Error('there is no redis-server on the PATH');

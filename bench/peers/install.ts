@@ -17,7 +17,7 @@ export function installPackages({ step }: Pick<Run, 'step'>): void {
   if (status !== 0) throw new Error(`npm ci in bench/peers failed: ${error?.message ?? stderr}`);
 }
 
-/** npm writes its own lock file last, so it is older than package-lock.json only when that has changed since. */
+/** npm writes its own lock file last, so that file is older only if package-lock.json has changed since. */
 function isInstalled(): boolean {
   const written = join(folder, 'node_modules/.package-lock.json');
   return existsSync(written) && statSync(written).mtimeMs >= statSync(join(folder, 'package-lock.json')).mtimeMs;

@@ -1,4 +1,4 @@
-// Measures the systems one after the other, so that none shares the machine with another; each restarts in each
+// Measures the systems one after the other, so that no two share the machine. Each system is restarted for each
 // repetition.
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ export interface PeerMeasureOptions extends LoadOptions {
   readonly firstWarmUpSeconds: number;
 }
 
-/** A system at one load. */
+/** Results of a system at one load. */
 export interface LoadResult {
   readonly inFlight: number;
   /** Medians of the repetitions. */
@@ -45,14 +45,14 @@ interface Measured {
   readonly memoryMiB: number;
 }
 
-/** Number of clients of the warm-up after a start. */
+/** Number of clients in the warm-up after a start. */
 const firstWarmUpInFlight = 32;
 /** Maximum number of requests of one loop, whatever its length. */
 const maxRequests = 500_000;
-/** A response that lacks this is a failure, whatever its status. */
+/** A response without this text is a failure, whatever its status. */
 const expected = 'Fritz Lang';
 
-/** Yields the results so far after each repetition, in the order of the systems given. */
+/** Yields the results so far after each repetition, in the order of `peers`. */
 export async function* measurePeers(
   run: Run,
   backEnd: BackEnd,

@@ -30,7 +30,7 @@ export interface RunningPeer {
   readonly url: string;
   /** The request for a movie, in the form that the system takes. */
   readonly call: Call;
-  /** Ids of the system's processes; their children count too. */
+  /** Ids of the system's processes. The figures include their children. */
   readonly pids: readonly number[];
 }
 

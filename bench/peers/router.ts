@@ -1,4 +1,4 @@
-// This product: router and workers as production starts them, with an engine on SQLite, Redis or PostgreSQL.
+// This product: the router and the workers as they run in production, with an engine on SQLite, Redis or PostgreSQL.
 
 import { engineRelease } from '../../dev/engine/release.ts';
 import { type EngineStore, startBenchEngine } from '../programs/engine.ts';

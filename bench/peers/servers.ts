@@ -1,4 +1,4 @@
-// Starts the systems under comparison as child processes: third-party servers, and the programs in bench/peers/programs/.
+// Starts the compared systems as child processes: third-party servers, and the programs in bench/peers/programs/.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,10 @@ export interface ServerOptions {
 
 const startDeadlineMs = 90_000;
 
-/** Starts a server, which ends with the run. Returns its process id. @throws Error with the last lines of its log */
+/**
+ * Starts a server and stops it when the run ends. Returns its process id.
+ * @throws Error with the last lines of its log
+ */
 export async function startServer(run: Run, options: ServerOptions): Promise<number> {
   const { name, command, args = [], env, isReady } = options;
   const output = openProgramLog({ stateDir: run.stateDir, program: name });
@@ -44,7 +47,10 @@ export async function startServer(run: Run, options: ServerOptions): Promise<num
   return child.pid as number;
 }
 
-/** Starts a program of bench/peers/programs/, which ends with the run. @throws Error with the first lines of its log */
+/**
+ * Starts a program of bench/peers/programs/ and stops it when the run ends.
+ * @throws Error with the first lines of its log
+ */
 export async function startPeerProgram(
   run: Run,
   name: string,

@@ -1,5 +1,5 @@
-// Installs Zeebe's distribution in the user's cache. Takes it from the local Maven repository (~/.m2) if it is there, and
-// otherwise downloads it once with Maven.
+// Installs Zeebe's distribution in the user's cache. Takes it from the local Maven repository (~/.m2) if it is there,
+// and otherwise downloads it once with Maven.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -89,7 +89,10 @@ async function startBroker(run: Run, fsync: boolean) {
   return { url, gateway: `127.0.0.1:${gateway}`, pid };
 }
 
-/** Returns a free UDP port for messages between cluster members: {@link findFreePort} keeps its UDP port bound. */
+/**
+ * Returns a free UDP port for messages between cluster members. {@link findFreePort} is of no use here, because it
+ * keeps the UDP port of the same number bound.
+ */
 async function findUdpPort(): Promise<number> {
   const socket = createSocket('udp4');
   await once(socket.bind(0, '127.0.0.1'), 'listening');
@@ -105,7 +108,7 @@ async function deploy(url: string): Promise<void> {
   if (!response.ok) throw new Error(`Zeebe refused the process: ${response.status} ${await response.text()}`);
 }
 
-/** The broker learns about a new job stream a moment after it has been opened. */
+/** Waits until a process completes: the broker learns about a new job stream only a moment after it is opened. */
 async function untilFirstResponse(url: string): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {

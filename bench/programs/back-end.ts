@@ -15,7 +15,7 @@ await runProgram('back-end', async () => {
     requests += 1;
     response.writeHead(200, headers).end(body);
   });
-  // Longer than any client keeps an idle connection.
+  // Longer than any client keeps an idle connection open.
   server.keepAliveTimeout = 120_000;
   const { url, close } = await listenOnLoopback(server);
   return { ready: { url }, stop: close };

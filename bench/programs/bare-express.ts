@@ -1,6 +1,6 @@
-// Express 4, the framework that the router is built on, in three modes: it returns JSON by itself; it makes three calls to
-// the engine for each response; or it makes the same exchanges as the router, including those with the worker. Nothing is
-// checked, limited, counted or logged.
+// Express 4, the framework that the router is built on, in three modes: it returns JSON by itself; it makes three calls
+// to the engine for each response; or it makes the same exchanges as the router, including those with the worker.
+// Nothing is checked, limited, counted or logged.
 
 import { createServer } from 'node:http';
 import express from 'express';
@@ -52,8 +52,8 @@ interface HeldExchange {
 }
 
 /**
- * Adds the fewest exchanges with which a worker can serve a request: the client's exchange, the start of the execution, the
- * worker's exchange (which reports a result and takes the next task), and the call that passes the result to the
+ * Adds the fewest exchanges with which a worker can serve a request: the client's exchange, the start of the execution,
+ * the worker's exchange (which reports a result and takes the next task), and the call that passes the result to the
  * engine.
  */
 function addExchanges(app: express.Express, engine: HttpClient): void {

@@ -20,7 +20,7 @@ export interface BenchWorkflow {
 
 /** The copy whose tasks the bench itself polls. */
 export const floorWorkflow: BenchWorkflow = { workflow: 'bench-floorWF', task: 'bench-floor_intake' };
-/** The copy whose tasks the worker with the SDK's defaults polls. */
+/** The copy whose tasks are polled by the worker with the SDK's defaults. */
 export const sdkWorkflow: BenchWorkflow = { workflow: 'bench-sdkWF', task: 'bench-sdk_intake' };
 
 /** @throws Error with the output of the CLI or the response from the engine */

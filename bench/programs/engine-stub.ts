@@ -77,8 +77,8 @@ function complete(executionId: string, output: unknown): void {
 }
 
 /**
- * One entry per call: the first entry whose pattern matches `<method> <path>` handles the call. It returns a string, or
- * a value that is sent as JSON.
+ * One entry per call: the first entry whose pattern matches `<method> <path>` handles the call. Its function returns a
+ * string, or a value that is sent as JSON.
  */
 const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: string) => unknown][] = [
   [

@@ -19,18 +19,18 @@ export type EngineStore = (typeof engineStores)[number];
 
 export interface EngineChoice {
   readonly store: EngineStore;
-  /** Path of a property file instead of the product's own. */
+  /** Path of a property file that replaces the product's own. */
   readonly properties: string | undefined;
-  /** JVM options instead of the product's own. */
+  /** JVM options that replace the product's own. */
   readonly javaOptions: readonly string[] | undefined;
   /** SQL statements that are executed in the PostgreSQL database once the engine has created its tables. */
   readonly sql?: readonly string[];
 }
 
 export interface BenchEngine extends RouterEngine {
-  /** Root processes of engine and database, without their children. Empty for an engine that runs elsewhere. */
+  /** Root processes of the engine and the database, without children. Empty for an engine that runs elsewhere. */
   readonly pids: readonly number[];
-  /** Returns the processes of `engine` and `database` that run on this machine. */
+  /** Returns the processes on this machine, under the names `engine` and `database`. */
   processes(): Promise<Processes>;
   /** Returns the size of the database in bytes; NaN when it is unknown. */
   databaseBytes(): Promise<number>;

@@ -1,4 +1,4 @@
-// Starts a PostgreSQL server for one run, with the default fsync, in a folder that the server's user may enter.
+// Starts a PostgreSQL server for one run, with the default fsync setting, in a folder that the server's user may enter.
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ export interface Postgresql {
   execute(sql: string): Promise<void>;
 }
 
-/** Starts the server, which ends with the run. @throws Error when PostgreSQL is not installed */
+/** Starts the server and stops it when the run ends. @throws Error when PostgreSQL is not installed */
 export async function startOwnPostgresql(run: Run): Promise<Postgresql> {
   const program = pathOf('postgres');
   if (program === undefined) throw new Error('there is no postgres on the PATH');

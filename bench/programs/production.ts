@@ -14,11 +14,11 @@ import { startOwnPostgresql } from './postgresql.ts';
 import { type RunningProgram, startProgram } from './program.ts';
 import { moviePath, type BenchRouter, startIdentityProvider, startOwn, startRouterOf } from './stack.ts';
 
-/** The JVM's own choice in a container with two processors and 1,536 MiB, of which the heap gets 65 %. */
+/** What the JVM chooses in a container with two processors and 1,536 MiB of memory when the heap may use 65 % of it. */
 const engineJavaOptions = ['-Xmx998m', '-XX:+UseSerialGC', ...engineLogOptions];
 
 export interface Production {
-  /** URLs of the servers of the engine. */
+  /** URLs of the engine's servers. */
   readonly engineUrls: readonly string[];
   readonly routers: readonly BenchRouter[];
   /** Access token of a client that may read. */
@@ -26,7 +26,7 @@ export interface Production {
   readonly processes: Processes;
 }
 
-/** Starts the programs, and waits until each router has served a request. */
+/** Starts the programs and waits until each router has served a request. */
 export async function startProduction(run: Run, backEndUrl: string): Promise<Production> {
   const { urls: engineUrls, processes } = await startEngines(run);
   run.step('starting Redis, two routers and their workers');

@@ -13,9 +13,9 @@ export const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 export interface ProgramOptions {
   /** Entry file, relative to the root. */
   readonly entry: string;
-  /** Added to the environment of this process, so that configuration keys can be set from outside. */
+  /** Variables added to the environment of this process, which the program inherits. */
   readonly env: Readonly<Record<string, string>>;
-  /** The log of the program is appended to `<stateDir>/logs/<name>.log`. */
+  /** The program's output is appended to `<stateDir>/logs/<name>.log`. */
   readonly stateDir: string;
   readonly name: string;
 }
@@ -23,7 +23,7 @@ export interface ProgramOptions {
 /** A running program. */
 export interface RunningProgram {
   readonly pid: number;
-  /** The addresses that it reported when it was ready. */
+  /** The addresses that the program reported when it was ready. */
   readonly ready: Readonly<Record<string, string>>;
   /** Sends a message to the program and returns the next message from it. */
   ask(message: object): Promise<unknown>;
@@ -33,7 +33,7 @@ export interface RunningProgram {
 
 /**
  * Starts the program, which ends when this process does.
- * @throws Error that names the log when the program ends before it is ready
+ * @throws Error with the path of the log if the program ends before it is ready
  */
 export async function startProgram({ entry, env, stateDir, name }: ProgramOptions): Promise<RunningProgram> {
   mkdirSync(join(stateDir, 'logs'), { recursive: true });
@@ -54,13 +54,13 @@ export async function startProgram({ entry, env, stateDir, name }: ProgramOption
   const ready = await Promise.race([
     once(child, 'message').then(([message]) => (message as ReadyMessage).ready as Record<string, string>),
     exited.then((): never => {
-      throw new Error(`${entry} did not start: ${logFile} says why`);
+      throw new Error(`${entry} did not start: see ${logFile}`);
     }),
   ]);
   const ask = async (message: object) => {
     child.send(message);
     const [answer] = (await Promise.race([once(child, 'message'), exited])) as unknown[];
-    if (child.exitCode !== null) throw new Error(`${entry} ended: ${logFile} says why`);
+    if (child.exitCode !== null) throw new Error(`${entry} ended: see ${logFile}`);
     return answer;
   };
   return { pid: child.pid as number, ready, ask, stop: () => stop(child, exited) };

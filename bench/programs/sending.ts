@@ -12,7 +12,7 @@ export interface Sender {
   send(plan: Plan): Promise<LoadFigures>;
 }
 
-/** Starts the sender, which ends with the run. @param name name of its log */
+/** Starts the sender and stops it when the run ends. @param name name of the sender's log */
 export async function startSender(run: Run, name: string): Promise<Sender> {
   const entry = 'bench/programs/sender.ts';
   const sender = await startProgram({ name: `sender-${name}`, entry, env: {}, stateDir: run.stateDir });

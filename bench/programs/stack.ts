@@ -11,13 +11,13 @@ export interface BenchRouter {
   tokenOf(client: 'demo' | 'reader' | 'worker' | 'ops'): Promise<string>;
 }
 
-/** Lifetime of tokens, longer than any run. */
+/** Lifetime of tokens in seconds: longer than any run. */
 const tokenSeconds = 86_400;
 
 /** The path of every GET through the router. */
 export const moviePath = '/movies/Metropolis';
 
-/** The parts of an engine that a router needs. */
+/** What a router needs to know about an engine. */
 export interface RouterEngine {
   readonly url: string;
   /** Environment variables of a router in front of this engine. */
@@ -72,7 +72,7 @@ export interface StackOptions {
   routerEnv?: Record<string, string>;
 }
 
-/** Starts router and workers, and waits until a request has been served. */
+/** Starts the router and the workers, and waits until a request has been served. */
 export async function startStack(run: Run, { engine, backEndUrl, workersEnv = {}, routerEnv }: StackOptions) {
   run.step('starting the router and its workers');
   const router = await startRouter(run, engine, routerEnv);
@@ -98,7 +98,7 @@ const entries = {
   'back-ends': 'dev/back-ends/main.ts',
 } as const;
 
-/** Starts one of the product's programs, which ends with the run. */
+/** Starts one of the product's programs and stops it when the run ends. */
 export async function startOwn(
   run: Run,
   name: keyof typeof entries,

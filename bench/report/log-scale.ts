@@ -1,9 +1,9 @@
-// A logarithmic axis: the position of a value, and the values that get a line.
+// A logarithmic axis: the position of each value, and the values that have a grid line.
 
 export interface LogScale {
-  /** Returns the pixel of a value. */
+  /** Returns the position of a value, in pixels. */
   at(value: number): number;
-  /** Values with a line: 1, 2 and 5 times every power of ten. */
+  /** Values with a grid line: 1, 2 and 5 times every power of ten. */
   readonly ticks: readonly number[];
 }
 

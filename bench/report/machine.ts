@@ -1,4 +1,4 @@
-// Describes when and on which machine a run was made; without that, its numbers mean nothing.
+// Describes when and on which machine a run was made. Without this description, the figures of a run mean nothing.
 
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
@@ -27,7 +27,7 @@ export interface Circumstances {
   readonly busyDuring?: number;
 }
 
-/** Share above which the report warns of a busy machine. */
+/** Share above which the report warns that the machine was busy. */
 const busyAbove = 0.1;
 
 /**

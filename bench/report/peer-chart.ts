@@ -12,7 +12,7 @@ const rowHeight = 26;
 const top = 74;
 const panelWidth = 246;
 const panelGap = 10;
-/** Space for the value of the last dot, in pixels. */
+/** Space for the label of the rightmost dot, in pixels. */
 const valueWidth = 70;
 
 const legend = 'Filled dots: synchronised to disk (fsync) before the response. Logarithmic axes.';
@@ -47,11 +47,11 @@ interface Panel {
   readonly title: string;
   readonly load: number;
   read(result: LoadResult): number;
-  /** Returns the value at the far end of the line from a dot. */
+  /** Returns the value at the other end of the line that starts at the dot. */
   readUpper?(result: LoadResult): number;
 }
 
-/** @param caption when and where the results were taken */
+/** @param caption when and where the results were measured */
 export function peerChart(results: readonly PeerResult[], caption: string): string {
   const shown = results.filter(({ loads }) => loads.length > 0);
   const bottom = top + shown.length * rowHeight;
@@ -152,7 +152,7 @@ function yOf(index: number): number {
   return top + index * rowHeight;
 }
 
-/** @param at pixels from the left and from the top */
+/** Returns a text element at the given distances from the left and the top, in pixels. */
 function text([x, y]: readonly [number, number], content: string, attributes: string): string {
   const safe = content.replace(/[<&]/g, (sign) => (sign === '<' ? '&lt;' : '&amp;'));
   return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${safe}</text>`;

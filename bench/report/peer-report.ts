@@ -9,7 +9,7 @@ export interface PeerReport {
   readonly caption: string;
   /** `YYYY-MM-DD`. */
   readonly date: string;
-  /** The command as it was given. */
+  /** The command that started the run. */
   readonly command: string;
   /** File name of the chart, beside the report. */
   readonly chart: string;
@@ -110,7 +110,7 @@ function lastCells(busy: LoadResult | undefined, measured: readonly LoadResult[]
   ];
 }
 
-/** Returns the first line of a message that may be a page long. */
+/** Returns the first line of a message, cut to 100 characters. */
 function firstLine(text: string): string {
   const [line = ''] = text.split('\n');
   return line.replaceAll('|', ' ').slice(0, 100);

@@ -34,11 +34,10 @@ export function processorTable(results: readonly Result[]): string {
   return `Processor time for each request:\n\n${markdownTable([header, ...rows])}`;
 }
 
-/** The router compared with another target at the same load. */
+/** The router compared with another target at the same load: each figure is the router's divided by the target's. */
 export interface Ratio {
   readonly inFlight: number;
   readonly to: string;
-  /** The router's figure divided by the other's. */
   readonly p50: number;
   readonly p99: number;
   readonly requestsPerSecond: number;
@@ -72,7 +71,7 @@ function divide(ours: Figures, theirs: Figures) {
   };
 }
 
-/** Returns the beginning of a message that may be a page long. */
+/** Returns the first 100 characters of a message as one line; a message may be a page long. */
 function oneLine(text: string): string {
   return text.replace(/[\s|]+/g, ' ').slice(0, 100);
 }
@@ -84,8 +83,8 @@ export function readable(value: number): string {
 }
 
 /**
- * Returns a Markdown table that is readable as plain text; the first row is its head, and columns of numbers are
- * aligned to the right.
+ * Returns a Markdown table that is readable as plain text. The first row is its header; columns of numbers are
+ * right-aligned.
  */
 export function markdownTable(rows: readonly (readonly string[])[]): string {
   const columns = (rows[0] ?? []).map((_, index) => rows.map((row) => row[index] ?? ''));

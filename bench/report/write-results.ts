@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { rootDir } from '../programs/program.ts';
 
-/** Folder of the reports. */
+/** Folder for the reports. */
 export const resultsFolder = join(rootDir, 'bench/results');
 
 /** Writes a file and returns its path relative to the root. */
@@ -15,7 +15,7 @@ export function writeResults(fileName: string, content: string, folder = results
   return relative(rootDir, path);
 }
 
-/** Folder of everything that is not committed. */
+/** Folder for results that are not committed. */
 export const ownFolder = join(rootDir, '.run/bench');
 
 /** Writes a value as JSON, with fractions rounded to a meaningful precision, and returns the path of the file. */

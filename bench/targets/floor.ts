@@ -1,4 +1,5 @@
-// A target that makes the engine's four calls from this process: start, poll, update, status, without pauses.
+// A target that makes the four engine calls of an execution from this process, without pauses: start, poll, update and
+// status.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { floorWorkflow } from '../programs/definitions.ts';

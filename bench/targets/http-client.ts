@@ -38,7 +38,7 @@ export class HttpClient {
     await this.#pool.close();
   }
 
-  /** Closes the connections at once and breaks off calls in flight. */
+  /** Closes the connections at once and aborts calls in flight. */
   async destroy(): Promise<void> {
     await this.#pool.destroy();
   }

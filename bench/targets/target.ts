@@ -1,4 +1,5 @@
-// A target of the benchmark: something that processes requests. Its own programs, if any, run only while it is measured.
+// A target of the benchmark: something that processes requests. Its own programs, if any, run only while it is
+// measured.
 
 export interface Target {
   readonly name: string;
@@ -6,13 +7,13 @@ export interface Target {
   readonly text: string;
   /** True when the requests of the target reach the engine. */
   readonly usesEngine: boolean;
-  /** Starts the programs that only this target needs, just before it is measured, so that they disturb no other target. */
+  /** Starts the programs that only this target needs. Called just before the target is measured. */
   start?(): Promise<void>;
   /** Sends one request. @throws Error that describes an unexpected response */
   request(): Promise<unknown>;
   /** Id of the process that `start` started, if any; its CPU time is attributed to the target. */
   pid?(): number | undefined;
-  /** Ends what `start` started; `start` may then be called again. */
+  /** Stops the programs that `start` started; `start` may then be called again. */
   stop?(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// A target that makes the router's two calls for a read: the start, and the result by reference name, without poll or
-// status read.
+// A target that makes the router's two calls for a read: the start, and the result by reference name, without a poll or
+// a status call.
 
 import { floorWorkflow } from '../programs/definitions.ts';
 import { startBody, taskOutput } from './execution.ts';

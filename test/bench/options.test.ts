@@ -33,7 +33,7 @@ describe('the options of npm run bench', () => {
     [['--targets', 'router,rooter'], '--targets: rooter is not one of'],
     [['--store', 'mysql'], '--store takes sqlite, postgresql, redis, not "mysql"'],
     [['--fast'], '--fast'],
-  ])('refuse %j', (args, message) => {
+  ])('reject %j with a message', (args, message) => {
     expect(() => parseOptions(args)).toThrow(message);
   });
 });

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url));
 
-/** `vitest --help` runs no test, so no file is covered. */
+/** Measures the coverage of `vitest --help`, which runs no test, so no file is covered. */
 const run = (folder: string) => {
   const { PATH, HOME } = process.env;
   const { status, stdout, stderr } = spawnSync(

@@ -1,5 +1,5 @@
-// `npm run coverage`: runs the tests with V8's coverage in every process, spawned programs included, and shows the
-// covered lines by folder.
+// `npm run coverage`: runs the tests with V8's coverage in every process, including spawned programs, and shows the
+// share of covered lines by folder.
 //
 // Arguments after `--` go to vitest.
 
@@ -39,7 +39,7 @@ function sourceFiles(): string[] {
   return files.filter((file) => !file.endsWith('.d.ts') && !file.includes('/overrides/')).toSorted();
 }
 
-/** Node passes NODE_V8_COVERAGE on to every process that it starts. */
+/** Runs the tests; returns their exit code. Node passes NODE_V8_COVERAGE on to every process that it starts. */
 async function runTests(dir: string, args: readonly string[]): Promise<number> {
   const vitest = join(rootDir, 'node_modules/vitest/vitest.mjs');
   const config = fileURLToPath(new URL('vitest.config.ts', import.meta.url));

@@ -1,4 +1,4 @@
-// Tests of the command line of `npm run coverage`: it accepts nothing that it could not check.
+// Tests of the options of `npm run coverage`: those that would check nothing are refused.
 
 import { describe, expect, it } from 'vitest';
 import { parseOptions } from './options.ts';
@@ -11,7 +11,7 @@ describe('the options', () => {
   });
 
   it.each(['plugins/conductor', 'plugins/conductor/', './plugins/conductor//', 'lib/../plugins/conductor'])(
-    'a folder spelled %s',
+    'the folder %s: normalised',
     (folder) => {
       const args = ['--folder', folder, '--least', '99.5', '--', '--project', 'unit'];
       const expected = { folders: ['plugins/conductor'], least: 99.5, vitestArguments: ['--project', 'unit'] };
@@ -21,8 +21,8 @@ describe('the options', () => {
 
   it.each([
     ['a folder without a file', ['--folder', 'plugins/conductr', '--least', '90'], 'plugins/conductr has no file'],
-    ['such a folder among others', ['--folder', 'lib', '--folder', 'libs'], 'libs has no file'],
-    ['the start of the name of a folder', ['--folder', 'plugins/cond'], 'plugins/cond has no file'],
+    ['such a folder beside another', ['--folder', 'lib', '--folder', 'libs'], 'libs has no file'],
+    ['a prefix of the name of a folder', ['--folder', 'plugins/cond'], 'plugins/cond has no file'],
     ['a percentage that is not a number', ['--folder', 'lib', '--least', 'abc'], 'a number from 0 to 100, not abc'],
     ['an empty percentage', ['--folder', 'lib', '--least', ''], 'a number from 0 to 100'],
     ['a percentage above 100', ['--folder', 'lib', '--least', '101'], 'a number from 0 to 100, not 101'],

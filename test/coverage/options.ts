@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { parseArgs } from 'node:util';
 
 export interface Options {
-  /** Folders whose files are shown, without a slash at the end. */
+  /** Folders whose files are shown, without a trailing slash. */
   readonly folders: readonly string[];
   /** Smallest share of covered lines of each file in these folders, in percent. */
   readonly least: number;
@@ -18,7 +18,7 @@ export const usage = `Usage: npm run coverage -- [options] [-- vitest arguments]
   --least <percent>    fails when a file of these folders has a smaller share of its lines covered
 `;
 
-/** Returns true for a file of a folder or of a folder inside it. */
+/** Returns true for a file in the folder or in one of its subfolders. */
 export const isInside = (file: string, folder: string) => file.startsWith(`${folder}/`);
 
 /**

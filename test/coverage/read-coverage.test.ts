@@ -1,4 +1,4 @@
-// Tests of coverage: the counts of several processes are merged by line, at the positions of the TypeScript file.
+// Tests of reading coverage: the counts of several processes are merged by line, at the positions of the source file.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -49,7 +49,7 @@ export function readCoverage(dir: string, rootDir: string, files: readonly strin
   });
 }
 
-/** A process that is killed while it writes leaves an incomplete report. */
+/** Parses a report. Returns an empty list for an incomplete one, as left by a process that was killed while writing. */
 function parse(text: string): readonly ScriptCoverage[] {
   try {
     return (JSON.parse(text) as { result: ScriptCoverage[] }).result;

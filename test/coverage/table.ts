@@ -1,4 +1,4 @@
-// Formats the covered lines by folder as a table.
+// Formats the shares of covered lines, by folder, as a table.
 
 import { dirname } from 'node:path';
 import { isInside } from './options.ts';

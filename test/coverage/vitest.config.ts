@@ -1,4 +1,4 @@
-// The configuration of the tests, with modules loaded by Node itself, so that V8's positions are those of the files.
+// The test configuration for coverage. Node itself loads the modules, so that V8's positions are those in the files.
 
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';

@@ -1,4 +1,4 @@
-// A stream that stores its output.
+// A writable stream that collects its input as text.
 
 import { Writable } from 'node:stream';
 

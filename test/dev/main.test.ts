@@ -24,11 +24,11 @@ afterEach(() => rmSync(stateDir, { recursive: true }));
 const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
 const environment = (env: NodeJS.ProcessEnv) => ({ PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env });
 
-/** Runs `npm start` as a process of its own, until the test ends at the latest; `ended` resolves when it exits. */
+/** Runs `npm start` in a separate process, which ends with the test at the latest. `ended` resolves when it exits. */
 function launch(env: NodeJS.ProcessEnv) {
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
   const program = [process.execPath, '--disable-warning=ExperimentalWarning', entry];
-  // One pipe for both streams: the lines of two pipes have no order when this process reads them late.
+  // One pipe for both streams keeps their lines in order, even when this process reads them late.
   const child = spawn('/bin/sh', ['-c', 'exec "$0" "$@" 2>&1', ...program], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...compileCache, ...environment(env) },
@@ -36,7 +36,7 @@ function launch(env: NodeJS.ProcessEnv) {
   const output = { printed: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.printed += chunk));
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
-  // Even when the test fails before it stops the process.
+  // Needed when the test fails before it stops the process.
   onTestFinished(async () => {
     child.kill('SIGTERM');
     await ended;
@@ -63,7 +63,7 @@ async function start(env: NodeJS.ProcessEnv, args: string[] = []) {
   const handlers = signals.map((signal) => process.listeners(signal));
   const code = await runStack(args, environment(env)).finally(() => {
     process.umask(umask);
-    // A handler that stays would end this process, with exit code 1, when Vitest stops it.
+    // A handler that is left behind would end this process with exit code 1 when Vitest stops it.
     signals.forEach((signal, index) => {
       for (const added of process.listeners(signal).filter((handler) => !handlers[index]?.includes(handler)))
         process.off(signal, added);
@@ -74,13 +74,13 @@ async function start(env: NodeJS.ProcessEnv, args: string[] = []) {
 }
 
 describe('npm start', () => {
-  it('with --help says how it is used', async () => {
+  it('prints its usage with --help', async () => {
     const { code, printed } = await start({}, ['--help']);
     expect(code).toBe(0);
     expect(printed).toMatch(/^Usage: npm start[\s\S]*ROUTER_PORT \(8080\)/);
   });
 
-  it('refuses production', async () => {
+  it('refuses to run in production', async () => {
     expect(await start({ NODE_ENV: 'production' })).toEqual({
       code: 1,
       printed: 'npm start is for development: its clients and secrets are public. It refuses NODE_ENV=production.\n',
@@ -141,7 +141,7 @@ describe('npm start', () => {
     ]);
   });
 
-  it('prints addresses and clients at once, what is missing, and what it waits for when it stops', async () => {
+  it('prints addresses and clients at once, then what is missing, and what it waits for when it stops', async () => {
     // A healthy engine without definitions, which accepts every registration.
     const engine = createHttpServer(({ url, method }, response) =>
       response.writeHead(url === '/health' || method !== 'GET' ? 200 : 404).end('{"healthy":true}'),

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 
-/** Returns true when the process is running. A zombie, which its parent has not reaped yet, is not. */
+/** Returns true when the process is running; false for a zombie, which its parent has not reaped yet. */
 export function isAlive(pid: number): boolean {
   return processes().some((process) => process.pid === pid);
 }

@@ -35,7 +35,7 @@ function runFirst(heading: string) {
 }
 
 it(
-  'add-a-route.md: the command prints what the page shows, and writes the pipeline that it shows',
+  'add-a-route.md: the command prints the output and writes the pipeline that the page shows',
   requires('git'),
   async () => {
     commitAll(copy.dir);
@@ -54,6 +54,6 @@ it(
   },
 );
 
-it('add-a-route.md: the command for a route with writes', async () => {
+it('add-a-route.md: the command for a route with writes succeeds', async () => {
   expect(await runFirst('Writes')).toMatchObject({ exitCode: 0, stderr: '' });
 });

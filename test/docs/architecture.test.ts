@@ -20,7 +20,7 @@ it('every file and folder that the page names exists', () => {
   expect(paths.filter((path) => !existsSync(join(rootDir, path)))).toEqual([]);
 });
 
-it('every folder of plugins/conductor is in the page', () => {
+it('every folder of plugins/conductor is on the page', () => {
   const inside = readdirSync(join(rootDir, 'plugins/conductor'), { withFileTypes: true });
   const missing = inside.filter((entry) => entry.isDirectory() && !paths.includes(`plugins/conductor/${entry.name}`));
   expect(missing.map(({ name }) => name)).toEqual([]);

@@ -1,5 +1,5 @@
-// Tests that everything that the pages name exists: links, scripts, environment variables, dependencies, task types;
-// and that examples parse.
+// Tests that everything the pages name exists (links, scripts, environment variables, dependencies and task types) and
+// that their examples parse.
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
@@ -25,7 +25,7 @@ function readSources(patterns: string[]): string {
 }
 
 /**
- * Returns true when the file of a link exists and has the heading of its anchor.
+ * Returns whether the file of a link exists and has the heading of its anchor.
  * @param link path below the root, with or without an anchor
  */
 function leadsSomewhere(link: string): boolean {
@@ -35,7 +35,7 @@ function leadsSomewhere(link: string): boolean {
 }
 
 describe.each(pages.map((page) => [page.file, page] as const))('%s', (file, page) => {
-  it('its links lead somewhere', () => {
+  it('its links lead to existing files and headings', () => {
     const broken = relativeLinksOf(page).filter((link) => {
       const [path = '', anchor] = link.split('#');
       const target = path === '' ? file : normalize(join(dirname(file), path));
@@ -65,7 +65,7 @@ it('the pages that code, configuration and messages name exist, with their ancho
   expect([...named].filter((link) => !leadsSomewhere(link))).toEqual([]);
 });
 
-it('docs/README.md lists every page, and no page is left at the top of docs/', () => {
+it('docs/README.md lists every page, and adr/README.md lists every decision record', () => {
   const listed = relativeLinksOf(readPage('docs/README.md'));
   const below = pages.map(({ file }) => file).filter((file) => file.startsWith('docs/') && file !== 'docs/README.md');
   const missing = below.filter((file) => !listed.includes(file.slice('docs/'.length)));
@@ -85,7 +85,7 @@ it('the environment variables that the pages name exist', () => {
   expect(unknown).toEqual([]);
 });
 
-it('0019-dependencies.md: one line for each dependency, and no other', () => {
+it('0019-dependencies.md has one row for each dependency, and no other', () => {
   const { dependencies, devDependencies, optionalDependencies } = packageJson;
   const expected = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
   const documented = rowsOf(sectionOf(readPage('docs/explanation/adr/0019-dependencies.md'), 'Packages')).map(
@@ -94,7 +94,7 @@ it('0019-dependencies.md: one line for each dependency, and no other', () => {
   expect(documented.toSorted()).toEqual(expected.toSorted());
 });
 
-it('workers.md: every task type of the product, and no other', () => {
+it('workers.md lists every task type of the product, and no other', () => {
   const documented = rowsOf(sectionOf(readPage('docs/reference/workers.md'), 'Task types')).map(([name]) => name);
   // Plain back ends that a gateway adds need no row.
   const backEnds = ['lms-dw', 'movies'].map(taskTypeOfBackEnd);

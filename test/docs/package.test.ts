@@ -1,4 +1,5 @@
-// Tests that docs/reference/package.md names all that the three entry points of the package export, and nothing else.
+// Tests that docs/reference/package.md names everything that the three entry points of the package export, and nothing
+// else.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -32,7 +33,7 @@ function exportsOf(file: string): string[] {
   });
 }
 
-it.each(Object.entries(modules))('%s', (name, file) => {
+it.each(Object.entries(modules))('the page lists exactly the exports of %s', (name, file) => {
   const rows = rowsOf(sectionOf(page, `\`${name}\``));
   const documented = rows.flatMap(([names = '']) => names.match(/\w+/g) ?? []);
   expect(documented.toSorted()).toEqual(exportsOf(file).toSorted());

@@ -30,7 +30,7 @@ describe('generated parts', () => {
   });
 });
 
-it('cli.md: every command has examples that begin with its own words', () => {
+it('cli.md: every command has examples that begin with the words of the command', () => {
   const sections = formatCommands(createProgram()).split(/^### /m).slice(1);
   expect(sections.length).toBeGreaterThan(3);
   for (const section of sections) {

@@ -1,5 +1,5 @@
-// Tests that every fenced block of README, tutorials and how-tos is run, compared or checked by a test, or says why
-// not.
+// Tests that every fenced block of the README, the tutorials and the how-tos is run, compared or checked by a test, or
+// says why not.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -92,7 +92,7 @@ describe('commands that are not run', () => {
     expect(spawnSync('bash', ['-n'], { input, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
   });
 
-  it('docker compose: the services that they name exist', () => {
+  it('docker compose: the services that the commands name exist', () => {
     const ofKeycloak = parse(textOf('deploy/keycloak/compose.yml')) as { services: object };
     const services = Object.keys({ ...compose.services, ...ofKeycloak.services });
     const lines = commands.flatMap(({ text }) => text.match(/(?<=^docker compose )(?:up|stop|exec|run)\b.*/gm) ?? []);
@@ -111,7 +111,7 @@ describe('settings', () => {
   const isOfCompose = (keys: object) => Object.keys(keys).every((key) => /^[A-Z_]+$/.test(key));
 
   it.each(properties.filter(([, , keys]) => isOfCompose(keys)))(
-    '%s: deploy/example.env has them',
+    '%s: deploy/example.env has these variables',
     (_place, _text, keys) => {
       const known = readFileSync(join(rootDir, 'deploy/example.env'), 'utf8').match(/^#?\w+(?==)/gm) ?? [];
       const names = known.map((name) => name.replace('#', ''));
@@ -120,7 +120,7 @@ describe('settings', () => {
   );
 
   it.each(properties.filter(([, , keys]) => !isOfCompose(keys)))(
-    '%s: the configuration accepts them',
+    '%s: the configuration accepts these keys',
     async (_place, text) => {
       const file = join(dir, 'sample.properties');
       writeFileSync(file, text);
@@ -129,7 +129,7 @@ describe('settings', () => {
     },
   );
 
-  it.each(settings('yaml'))('%s: check accepts it', async (_place, text) => {
+  it.each(settings('yaml'))('%s: `check` accepts the sample', async (_place, text) => {
     const copy = copyOfProduct();
     try {
       const isDescription = /^paths:$/m.test(text);

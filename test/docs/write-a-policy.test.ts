@@ -32,7 +32,7 @@ it('write-a-policy.md: check accepts the plugin and the settings', async () => {
   expect(await check(blockOf('2. Use it', 'yaml'))).toMatchObject({ exitCode: 0 });
 });
 
-it('write-a-policy.md: a list without a day gets the message of the page', async () => {
+it('write-a-policy.md: a list without days causes the message on the page', async () => {
   const { exitCode, lines } = await check(blockOf('2. Use it', 'yaml').replace(/days: \[.*\]/, 'days: []'));
   expect(exitCode).toBe(1);
   const withoutLine = (text: string) => text.trim().replace(/:\d+:\d+:/, ':');

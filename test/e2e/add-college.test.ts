@@ -1,5 +1,5 @@
-// Tests of a third college that `add-college` adds to a running stack: requests reach it, and so does a PATCH at
-// another college.
+// Tests of a third college that `add-college` adds to a running stack: it receives requests, and the changes that a
+// PATCH makes at another college.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -57,7 +57,7 @@ afterAll(async () => {
 const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--dir', copy.dir]);
 const recordThere = (cccid: string) => JSON.stringify(store.all('SELECT record FROM persons')).includes(cccid);
 
-/** Registers the new college as an interested system in MDM, and maps a person of college 001 to a person there. */
+/** Registers the new college as an interested system in MDM, and maps a person of college 001 to one of its persons. */
 async function tellMdm(): Promise<void> {
   const registered = await call(`${stack.backEndsUrl}/mdm/interested-systems/${mis}`, { method: 'PUT' });
   expect(registered.status).toBe(201);
@@ -69,7 +69,7 @@ async function tellMdm(): Promise<void> {
 
 // This test spends most of its time waiting for the engine to refresh its event handlers.
 it(
-  'after add-college, apply, a reload and the start of its workers, a college is served and receives shared changes',
+  'a college is served and receives shared changes after add-college, apply, a reload and a start of its workers',
   { ...requires('full'), timeout: 180_000 },
   async () => {
     const demo = await callerFor(stack.url);

@@ -1,5 +1,5 @@
-// Tests of adding a plain back end without writing code: the command add-route, the definitions on the engine, requests
-// to a real HTTP server.
+// Tests of adding a plain back end without writing code: the command add-route, the definitions on the engine, and
+// requests to a real HTTP server.
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ let stack: Stack;
 let demo: Caller;
 let reader: Caller;
 
-/** Starts a server that responds with the request that it received, and with 201 to a POST. */
+/** Starts a server that echoes each request as JSON, with status 201 for a POST and 200 for other methods. */
 async function startBackEnd(): Promise<BackEnd> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -68,7 +68,7 @@ beforeAll(async () => {
   await add(catalog, `/${catalog}/:course_id`, 'GET');
   await add(orders, `/${orders},/${orders}/*`, 'GET,POST', '--write-scope', 'sisdata_W', '--summary', 'The orders');
   await add(library, `/${library}/:mis/*`, 'GET', '--mis-codes', 'mis');
-  // The only manual edit: requests of a college go to the workers of its domain.
+  // The only manual edit: it sends the requests for a college to the workers of its domain.
   copy.replace('gateway.config.yml', `strip: /${library} `, `strip: /${library}, domainOf: mis `);
   await succeed('apply', '--yes', ...engineOptions);
   stack = await shareStack({
@@ -91,7 +91,7 @@ describe('routes that add-route has written', () => {
     expect(await succeed('plan', ...engineOptions)).toContain('no changes; 6 unchanged');
   });
 
-  it('GET: path and query are appended to the base URL, and the response is that of the back end', async () => {
+  it('GET: path and query are appended to the base URL, and the client gets the response of the back end', async () => {
     const answer = await demo(`/${catalog}/ENGL-C1000?term=2026FA&a=%2F`);
     expect([answer.status, answer.json()]).toEqual([200, { line: 'GET /base/ENGL-C1000?term=2026FA&a=%2F', body: '' }]);
     const { headers } = ours.received.at(-1)!;
@@ -113,7 +113,7 @@ describe('routes that add-route has written', () => {
     });
   });
 
-  it('POST without the scope: 403, and nothing arrives; a read needs no scope', async () => {
+  it('POST without the scope: 403, and nothing reaches the back end; a read needs no scope', async () => {
     const before = ours.received.length;
     expect((await reader(`/${orders}/7`, { method: 'POST', body: '{}' })).status).toBe(403);
     expect(ours.received).toHaveLength(before);
@@ -126,7 +126,7 @@ describe('routes that add-route has written', () => {
     expect([refused.status, refused.headers['allow']]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('the OpenAPI document has the routes, with their summary', async () => {
+  it('the OpenAPI document contains the routes and their summaries', async () => {
     const document = (await call(`${stack.url}/openapi.json`)).json<OpenApiDocument>();
     expect(Object.keys(document.paths)).toEqual(
       expect.arrayContaining([
@@ -139,7 +139,7 @@ describe('routes that add-route has written', () => {
     expect(document.tags).toContainEqual(expect.objectContaining({ name: orders, description: 'The orders' }));
   });
 
-  it('domainOf: the requests of a college go to the back end beside its workers, all others to the common one', async () => {
+  it('domainOf: requests for a college go to the back end of its workers, and others to the common one', async () => {
     await stack.addWorkers({
       WORKERS_DOMAIN: '002',
       WORKERS_TASKTYPES: `${library}_intake`,

@@ -1,4 +1,4 @@
-// Cleans up after every file of the suite: files share a process, an engine and its stack, and a failed file may leave
+// Cleans up after every test file: the files share a process, an engine and a stack, and a failed file may leave
 // programs and executions running.
 
 import { afterAll } from 'vitest';
@@ -8,7 +8,7 @@ import { engineOfRun } from './engine-of-run.ts';
 
 afterAll(async () => {
   await killLeftovers();
-  // An engine that was given may have executions of other users.
+  // An engine that CONDUCTOR_URL names may have executions of other users.
   if (process.env['CONDUCTOR_URL'] === undefined) await terminateExecutions(engineOfRun().url);
 });
 

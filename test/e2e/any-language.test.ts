@@ -1,4 +1,4 @@
-// Tests that the worker of docs/how-to/write-a-worker-in-any-language.md, exactly as on the page, works through the
+// Tests that the worker in docs/how-to/write-a-worker-in-any-language.md, exactly as on the page, works through the
 // router.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -70,7 +70,7 @@ const askedOf = async (path: string) => {
   return [answer.status, answer.text];
 };
 
-describe.skipIf(!hasPython)('the worker of the page, in Python', () => {
+describe.skipIf(!hasPython)('the Python worker from the page', () => {
   it('gets the tasks of the default pool, and its results are the responses', async () => {
     startWorker();
     const paths = Array.from({ length: 5 }, (_, n) => `001/books/${n}`);
@@ -83,13 +83,13 @@ describe.skipIf(!hasPython)('the worker of the page, in Python', () => {
     expect(await askedOf('002/books')).toEqual([200, '{"asked": "GET /002/books"}']);
   });
 
-  it('outlives a restart of the router', async () => {
+  it('survives a restart of the router', async () => {
     await stack.router.stop();
     await stack.restartRouter();
     expect(await askedOf('001/books')).toEqual([200, '{"asked": "GET /001/books"}']);
   });
 
-  it('with a wrong secret, ends and says 401', async () => {
+  it('with a wrong secret, exits and reports 401', async () => {
     const child = startWorker({ CLIENT_SECRET: 'wrong' });
     const [errors, [exitCode]] = await Promise.all([text(child.stderr!), once(child, 'exit') as Promise<[number]>]);
     expect(exitCode).toBe(1);

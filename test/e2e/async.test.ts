@@ -17,9 +17,9 @@ import { byDepth } from '../run/depth.ts';
 import { randomOfRun } from '../run/seed.ts';
 
 const engineUrl = engineOfRun().url;
-/** Task domain of this suite, which no worker of another suite polls. */
+/** Task domain of this file, which no worker of another file polls. */
 const domain = `async-${randomBytes(4).toString('hex')}`;
-/** Limits that no test reaches; tests that need lower ones use `shortLimits`. */
+/** Limits that no test reaches; tests that need lower limits use `shortLimits`. */
 const limits = { ROUTER_RESPONSEDEADLINEMS: '60000', ROUTER_MAXWAITMS: '20000' };
 /** Response deadline of a client without preferences, and the longest wait that a client may request. */
 const shortLimits = { ROUTER_RESPONSEDEADLINEMS: '1500', ROUTER_MAXWAITMS: '5000' };
@@ -51,7 +51,7 @@ async function meet(): Promise<void> {
 }
 
 const person = '/adaptor/001/mock/colleges/001/persons/0320991';
-/** A path for which the OpenAPI document allows any response: the tests do not respond with a person. */
+/** A path for which the OpenAPI document allows any response, because the tests do not respond with a person. */
 const note = '/adaptor/001/mock/colleges/001/notes/0320991';
 const change = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"cccid":"AAA1234"}' };
 const prefer = (preference: string, options: CallOptions = change): CallOptions => ({
@@ -72,7 +72,7 @@ interface Document {
 const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
 const stateOf = async (id: string, as = demo) => (await as(`/executions/${id}`)).json<Document>().state;
 const metric = (name: string) => readCount(stack.operationsUrl, name);
-/** Returns the header fields without those that differ in every exchange. */
+/** Returns the header fields without those that differ from one exchange to the next. */
 const withoutOwn = ({ headers }: RouterAnswer) => {
   const {
     date: _d,
@@ -159,7 +159,7 @@ describe('Prefer: respond-async', () => {
     expect((await demo(links.response)).text).toBe('dóne\n');
   });
 
-  it('holds its admission permit until the execution has ended', async () => {
+  it('an execution holds its admission permit until it has ended', async () => {
     const { id } = await startLater();
     expect(await metric('router_async_executions')).toBe(1);
     await answerNext();
@@ -191,7 +191,7 @@ describe('Prefer: wait', () => {
     expect((await demo(links.response, prefer('wait=20', {}))).text).toBe('dóne\n');
   });
 
-  it('0: 202 at once', async () => {
+  it('of 0: 202 at once', async () => {
     const accepted = await demo(person, prefer('wait=0'));
     expect(accepted).toMatchObject({ status: 202, headers: { 'preference-applied': 'wait=0' } });
     await answerNext();
@@ -221,7 +221,7 @@ describe('Prefer: wait', () => {
   });
 });
 
-it('a Prefer of 8 KB is ignored', async () => {
+it('a Prefer header of 8 KB is ignored', async () => {
   const waiting = demo(note, prefer('x'.repeat(8_000)));
   await answerNext();
   expect(await waiting).toMatchObject({ status: 207 });
@@ -246,7 +246,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
     expect(performance.now() - reportedAt, 'long before the wait is over').toBeLessThan(15_000);
   });
 
-  it('a wait that ends before the execution: the current document, with Retry-After', async () => {
+  it('returns the current document with Retry-After when the wait ends before the execution', async () => {
     const { links } = await startLater();
     const answer = await demo(links.self, prefer('wait=1', {}));
     expect(answer).toMatchObject({ status: 200, headers: { 'retry-after': '1', 'preference-applied': 'wait=1' } });
@@ -254,7 +254,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
     await answerNext();
   });
 
-  it('releases the wait of a client that disconnects; beyond router.maxLongPolls, or half of it for one client, responds at once', async () => {
+  it('limits long polls in total and per client, and releases those of clients that disconnect', async () => {
     const { id, links } = await startLater();
     const ofReader = (await reader('/adaptor/001/mock/x', prefer('respond-async', {}))).headers['location'] as string;
     const leave = new AbortController();
@@ -265,7 +265,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
     const gone = four(demo, links.self);
     await pollUntil('all long polls to wait', async () => (await metric('router_long_polls')) === 4);
     const oneMore = await demo(links.self, prefer('wait=20', {}));
-    expect(oneMore.headers['preference-applied'], 'the other half is for others').toBeUndefined();
+    expect(oneMore.headers['preference-applied'], 'the other half is for other clients').toBeUndefined();
     gone.push(...four(reader, ofReader));
     await pollUntil('the polls of another client to wait', async () => (await metric('router_long_polls')) === 8);
     leave.abort();
@@ -279,7 +279,7 @@ describe('GET /executions/{id} with Prefer: wait', () => {
 });
 
 describe('DELETE /executions/{id}', () => {
-  it('no worker has the task: cancelled, no worker gets it, and a second DELETE returns the same', async () => {
+  it('cancels an execution whose task no worker has; a second DELETE returns the same response', async () => {
     const { id, links } = await startLater();
     const cancelled = await demo(links.self, { method: 'DELETE' });
     expect(cancelled).toMatchObject({ status: 200 });
@@ -304,7 +304,7 @@ describe('DELETE /executions/{id}', () => {
     expect([answer.status, typeOf(answer)]).toEqual([409, 'execution-cancelled']);
   });
 
-  it('a worker has the task: 409, and the execution continues; an ended execution: 409', async () => {
+  it('returns 409 and changes nothing while a worker has the task and after the execution has ended', async () => {
     const { id, links } = await startLater();
     const task = await worker.take();
     const refused = await demo(links.self, { method: 'DELETE' });
@@ -329,7 +329,7 @@ describe('DELETE /executions/{id}', () => {
     expect(await read()).toMatchObject({ status: 'TERMINATED', reasonForIncompletion: 'first', lastRetriedTime });
   });
 
-  it('while a worker takes the task, here or through another router: 200 only if no worker gets it', async () => {
+  it('while a worker takes the task through this or another router: 200 only if no worker gets it', async () => {
     const second = await startProgram('gateway/main.ts', { ...stack.routerEnv });
     const workers = [worker, await handWorker(String(second.ready['url']), 'college-adaptor_intake', domain)];
     const random = randomOfRun();
@@ -364,7 +364,7 @@ describe('DELETE /executions/{id}', () => {
 });
 
 describe('ownership of executions', () => {
-  /** Returns a response without the parts that differ in every exchange. */
+  /** Returns a response without the parts that differ from one exchange to the next. */
   const shape = (answer: RouterAnswer) => {
     const { requestId: _, ...document } = answer.json();
     return { status: answer.status, document, headers: withoutOwn(answer) };
@@ -455,7 +455,7 @@ describe('ownership of executions', () => {
     expect((await demo(`/executions/${'0'.repeat(10_000)}`)).status).toBe(404);
   });
 
-  it('without a token 401; any valid token will do; other methods 405', async () => {
+  it('no token → 401; any valid token → 404 for an unknown execution; other methods → 405', async () => {
     expect((await call(`${stack.url}${unknown}`)).status).toBe(401);
     for (const client of ['demo', 'reader', 'worker', 'ops'])
       expect((await (await callerFor(stack.url, client))(unknown)).status).toBe(404);
@@ -495,7 +495,7 @@ describe('with short limits', () => {
     expect(await demo(links.response)).toMatchObject({ status: 207, text: 'dóne\n' });
   });
 
-  it('a synchronous 504 on a read has no links: the execution is terminated, and its later response is the same 504', async () => {
+  it('a synchronous 504 on a read has no links; reading the response later gives the same 504', async () => {
     const spent = await demo(person);
     expect(spent.status).toBe(504);
     const { executionId, links } = spent.json<{ executionId: string; links?: object }>();
@@ -530,7 +530,7 @@ describe('routers that are killed or stopped', () => {
     });
     afterAll(() => second?.stop());
 
-    it('shows, waits for, cancels and returns executions that the first router started', async () => {
+    it('shows, awaits and cancels executions that the first router started, and returns their responses', async () => {
       const { id, links } = await startLater();
       const waiting = atSecond(links.self, prefer('wait=20', {}));
       await answerNext();

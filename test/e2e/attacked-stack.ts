@@ -5,7 +5,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type RecordingProxy, startRecordingProxy } from '../stack/recording-proxy.ts';
 import { shareStack } from '../stack/stack.ts';
 
-/** Starts the stack without workers: engine calls come only from requests and from the router's own checks. */
+/** Starts the stack without workers, so engine calls come only from requests and from the router's own checks. */
 export async function startAttackedStack(engineUrl: string, router: Record<string, string> = {}) {
   const engine = await startRecordingProxy(engineUrl);
   const { promise: provider, resolve } = Promise.withResolvers<RecordingProxy>();

@@ -1,5 +1,5 @@
-// Tests of attempts to bypass the allow-list of the engine's API, as bytes on a socket to the running router: whatever
-// the response, the recording of requests to the engine contains only calls that the list allows.
+// Tests of attempts to bypass the allow-list of the engine API, sent as raw bytes to the running router. Whatever the
+// response, the engine receives only calls that the list allows.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const engine = engineApi(engineUrl);
 const canary = `attack_canary_${randomUUID().slice(0, 6)}`;
 let attacked: AttackedStack;
 let host: string;
-/** An access token with both scopes of this API, so that no call is rejected for its scope. */
+/** An access token with both scopes of this API, so that no call is rejected because of its scope. */
 let token: string;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ afterAll(async () => {
   await attacked?.stop();
 });
 
-/** Sends one request with that token, byte for byte. */
+/** Sends one request with this token, byte for byte. */
 const send = (line: string, fields: readonly string[] = [], body = '') =>
   sendRaw(
     attacked.stack.url,
@@ -126,7 +126,7 @@ describe('paths that try to bypass the allow-list', () => {
     (to: string) => `GET ${to.replace('http://', '//')}/api/admin/config HTTP/1.1`,
     (to: string) => `GET ${to.replace('http://', '')}/api/admin/config HTTP/1.1`,
     (to: string) => `CONNECT ${to.replace('http://', '')} HTTP/1.1`,
-  ])('absolute and authority form %# → refused, and no server is called', async (line) => {
+  ])('absolute or authority form %# → refused, and no server is called', async (line) => {
     attacked.engine.requests.length = 0;
     for (const to of [attacked.engine.url, attacked.stack.url]) {
       const answer = await send(line(to));
@@ -161,7 +161,7 @@ describe('methods', () => {
   );
 
   it.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', '_method'])(
-    '%s: DELETE → ignored, and not passed on',
+    '%s: DELETE → ignored, and not forwarded',
     async (name) => {
       attacked.engine.requests.length = 0;
       expect((await send(`GET ${path()} HTTP/1.1`, [`${name}: DELETE`])).status).toBe(200);
@@ -198,8 +198,8 @@ describe('methods', () => {
 });
 
 describe('results with fields or values that a worker may not send', () => {
-  // The engine would read the output from this path: /dev/zero crashed the engine, and a missing file kept the
-  // execution running forever.
+  // The engine would read the output from `externalOutputPayloadStoragePath`: /dev/zero crashed the engine, and a
+  // missing file kept the execution running forever.
   it.each([
     { externalOutputPayloadStoragePath: '../../dev/zero' },
     { externalOutputPayloadStoragePath: '../../dev/zero', status: 'IN_PROGRESS' },
@@ -227,7 +227,7 @@ it.each([
   '/conductor/api/tasks/poll/batch/college-adaptorWF%3Aperson_patched',
   '/conductor/api/tasks/poll/batch/HTTP',
 ])(
-  'a poll of a queue in which the engine keeps no tasks for workers: %s → 403, and the engine is not asked',
+  'a poll of a queue in which the engine keeps no tasks for workers: %s → 403, and nothing reaches the engine',
   async (path) => {
     attacked.engine.requests.length = 0;
     expect((await send(`GET ${path} HTTP/1.1`)).status).toBe(403);
@@ -291,7 +291,7 @@ function listeningOn(port: string): string[] {
 }
 
 describe('listening ports', requires('linux'), () => {
-  it('router, operations port, engine, identity provider and back ends: on the loopback address only', () => {
+  it('router, operations port, engine, identity provider and back ends listen on the loopback address only', () => {
     const { url, operationsUrl, issuer, backEndsUrl } = attacked.stack;
     const loopback = ['0100007F', '00000000000000000000000001000000', '0000000000000000FFFF00000100007F'];
     for (const address of [url, operationsUrl, issuer, backEndsUrl, engineUrl]) {

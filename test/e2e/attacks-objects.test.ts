@@ -58,20 +58,18 @@ function client(clientId: string, scope: string): Caller {
 const started = () => attacked.engine.requests.filter(({ target }) => target === '/api/workflow');
 
 /**
- * Calls that the router makes on its own for an earlier execution: it reads definitions, and terminates the execution
- * when no client waits.
+ * Engine calls that the router itself makes for an earlier execution: it reads definitions, and terminates the
+ * execution when no client waits any longer.
  */
 const ownCalls =
   /^GET \/api\/(?:metadata\/(?:workflow|taskdefs)\/[\w-]+|event|workflow\/[0-9a-f-]{36}(?:\/status)?)(?:\?|$)|^DELETE \/api\/workflow\/[0-9a-f-]{36}/;
-/**
- * Returns the other calls that reached the engine. The router itself never reads the definitions that these tests name.
- */
+/** Returns the other calls that reached the engine. None of the calls that these tests attempt matches `ownCalls`. */
 const reached = () =>
   attacked.engine.requests.map(({ method, target }) => `${method} ${target}`).filter((one) => !ownCalls.test(one));
 
 /**
- * Expects that the request passes every rule and its execution starts. There is no worker, so the client leaves without
- * a response.
+ * Expects that the request passes every rule and that its execution starts. No worker is running, so the client
+ * disconnects without a response.
  */
 async function expectStarted(by: Caller, path: string): Promise<void> {
   attacked.engine.requests.length = 0;
@@ -142,7 +140,7 @@ describe('a client that is limited to MIS code 001', () => {
     expect(reached()).toEqual([]);
   });
 
-  it('dot segments → 400 before anything is decided', async () => {
+  it('dot segments → 400, and nothing reaches the engine', async () => {
     for (const path of ['/adaptor/001/../002/x', '/adaptor/001/%2e%2e/002/x', '/adaptor/001/..%2f002/x'])
       expect((await client('one', 'sisdata_W')(path)).status).toBe(400);
     expect(reached()).toEqual([]);
@@ -155,14 +153,14 @@ describe('a client that is limited to MIS code 001', () => {
     expect(reached()).toEqual([]);
   });
 
-  it('gets no tasks from any pool unless it is limited to pools as well', async () => {
+  it('gets no tasks unless the configuration also names the pools that it may poll', async () => {
     expectForbidden(await client('one-worker', 'conductor_worker')(`/conductor/api/tasks/poll/${taskType}`));
     expect(reached()).toEqual([]);
   });
 });
 
 describe('other clients', () => {
-  it('a client with both codes may name both, one with an empty list none, one without a list all', async () => {
+  it('a client may name the MIS codes in its list, none if the list is empty, and all if it has no list', async () => {
     const mixed = '/adaptor/001/mock/colleges/002/persons/1';
     await expectStarted(client('both', ''), mixed);
     expectForbidden(await client('nobody', '')('/adaptor/001/x'));
@@ -182,7 +180,7 @@ describe('workers', () => {
   const worker = (id: string) => client(id, 'conductor_worker');
   const inDomain = (domain: string | undefined) => (domain === undefined ? '' : `domain=${domain}&`);
 
-  /** Starts an execution directly at the engine, in a domain. */
+  /** Starts an execution directly on the engine, in a domain if one is given. */
   async function start(domain?: string): Promise<string> {
     const taskToDomain = domain === undefined ? {} : { [taskType]: domain };
     return (await engine.send('POST', '/workflow', { name: workflow, version: 1, input: {}, taskToDomain })).text;
@@ -211,15 +209,15 @@ describe('workers', () => {
     ['another domain', `${'/poll/batch/'}TYPE?domain=001&count=1&timeout=1`],
     ['the default pool', '/poll/batch/TYPE?count=1&timeout=1'],
     ['an empty domain', '/poll/batch/TYPE?domain=&count=1&timeout=1'],
-    ['another domain, single', '/poll/TYPE?domain=001'],
-    ['the default pool, single', '/poll/TYPE'],
-    ['its own domain as the second', '/poll/batch/TYPE?domain=001&domain=002&count=1&timeout=1'],
+    ['another domain in a single poll', '/poll/TYPE?domain=001'],
+    ['the default pool in a single poll', '/poll/TYPE'],
+    ['its own domain after another domain', '/poll/batch/TYPE?domain=001&domain=002&count=1&timeout=1'],
     ['a list of domains', '/poll/batch/TYPE?domain=001,002&count=1&timeout=1'],
-    ['a parameter with another spelling', '/poll/batch/TYPE?Domain=002&count=1&timeout=1'],
-    ["the engine's own name of that queue", '/poll/batch/001:TYPE?domain=002&count=1&timeout=1'],
-    ['that name with an encoded colon', '/poll/batch/001%3aTYPE?domain=002&count=1&timeout=1'],
-    ['a domain that ends in its own', '/poll/batch/TYPE?domain=001:002&count=1&timeout=1'],
-  ])("college 002's worker asks for %s → 403, and 001's task stays where it is", async (_name, path) => {
+    ['its own domain in a parameter with a capital letter', '/poll/batch/TYPE?Domain=002&count=1&timeout=1'],
+    ["001's queue by the engine's internal name", '/poll/batch/001:TYPE?domain=002&count=1&timeout=1'],
+    ["001's queue by its internal name with an encoded colon", '/poll/batch/001%3aTYPE?domain=002&count=1&timeout=1'],
+    ['a domain that ends with its own', '/poll/batch/TYPE?domain=001:002&count=1&timeout=1'],
+  ])("college 002's worker asks for %s → 403, and 001's task stays in its queue", async (_name, path) => {
     const id = await start('001');
     attacked.engine.requests.length = 0;
     expectForbidden(await worker('worker-002')(api(path.replace('TYPE', taskType))));
@@ -229,14 +227,14 @@ describe('workers', () => {
     await worker('unlimited')(api(''), json(result(task)));
   });
 
-  /** Returns an exchange that polls these domains and reports these results. */
+  /** Returns the options of an exchange request that polls these domains and reports these results. */
   const exchange = (domains: (string | undefined)[], ...results: object[]) => {
     const wanted = domains.map((domain) => ({ taskType, domain, count: 1 }));
     const lines = [{ workerId: 'by-hand', timeout: 2_000, wanted }, ...results].map((line) => JSON.stringify(line));
     return { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body: lines.join('\n') };
   };
 
-  it("college 002's worker takes and reports its own tasks in exchanges that also name others", async () => {
+  it("college 002's worker takes and reports only its own tasks in exchanges that also name 001's", async () => {
     const id = await start('001');
     const own = await start('002');
     const by = worker('worker-002');
@@ -255,7 +253,7 @@ describe('workers', () => {
     await worker('unlimited')(api(''), json(result(task)));
   });
 
-  it("college 002's worker cannot report, extend or write the log of 001's task", async () => {
+  it("college 002's worker cannot report 001's task, extend it or write to its log", async () => {
     const id = await start('001');
     const own = await start('002');
     const task = await take(worker('unlimited'), '001');
@@ -272,7 +270,7 @@ describe('workers', () => {
       // Its own task with the id of the other execution, and vice versa.
       by(api(''), json({ ...result(mine), workflowInstanceId: id })),
       by(api(''), json({ ...result(task), workflowInstanceId: own })),
-      // Duplicate members: the last one counts, for the router and for the engine.
+      // Duplicate members: the last one counts, both for the router and for the engine.
       by(api(''), json(body.replace('{', `{"taskId":"${mine.taskId}",`))),
       // The task's reference name instead of its id.
       by(api(''), json({ ...result(task), taskId: `${id}.work` })),
@@ -287,7 +285,7 @@ describe('workers', () => {
     expect([(await statusOf(id)).status, (await statusOf(own)).status]).toEqual(['COMPLETED', 'COMPLETED']);
   });
 
-  it('a result with two task ids: an allowed id after the id of another task does not complete that task', async () => {
+  it("a result with two task ids, 001's and then an allowed one, does not complete 001's task", async () => {
     const id = await start('001');
     const own = await start('002');
     const task = await take(worker('unlimited'), '001');
@@ -312,7 +310,7 @@ describe('workers', () => {
     expect((await worker('worker-typed')(api(''), json(result(task)))).status).toBe(200);
   });
 
-  it('update-v2 gives the next task of the same pool, and of no other', async () => {
+  it('update-v2 returns the next task of the same pool, never one of another pool', async () => {
     const own = [await start('002'), await start('002')];
     const other = await start('001');
     const by = worker('worker-002');
@@ -331,7 +329,7 @@ describe('workers', () => {
     await worker('unlimited')(api(''), json(result(task)));
   });
 
-  it('a worker limited to the default pool may poll no domain; one limited to task types, no other type', async () => {
+  it('a worker can poll only the pools and the task types to which the configuration limits it', async () => {
     const id = await start();
     expectForbidden(await worker('worker-default')(api(`/poll/${taskType}?domain=002`)));
     const task = await take(worker('worker-default'));
@@ -342,7 +340,7 @@ describe('workers', () => {
     expect((await worker('worker-typed')(api(`/poll/${taskType}?domain=001`))).status).toBe(204);
   });
 
-  it('a dot segment in a task id never becomes a segment of a path to the engine', async () => {
+  it('a dot segment in a task id never becomes a segment of a path that the engine receives', async () => {
     const uuid = crypto.randomUUID();
     for (const place of ['.', '..', '../..', '%2e%2e']) {
       const task = { taskId: `${uuid}.${place}`, workflowInstanceId: uuid, status: 'COMPLETED' };
@@ -352,7 +350,7 @@ describe('workers', () => {
     for (const { target } of attacked.engine.requests) expect(target).not.toMatch(/\/\.{1,2}(\/|\?|$)/);
   });
 
-  it('a limited worker that also has the other scope cannot read or register anything', async () => {
+  it('a limited worker that also has the admin scope cannot read or register anything', async () => {
     const both = client('worker-002', 'conductor_worker conductor_admin');
     expectForbidden(await both('/conductor/api/workflow/search'));
     expectForbidden(await both(api('/queue/all')));

@@ -1,5 +1,5 @@
-// Tests of attacks on the token path of the running router: it is not an oracle, an open relay or an amplifier. A proxy
-// records the requests that the identity provider receives.
+// Tests of attacks on the token path of the running router: the path is not an oracle, an open relay or an amplifier. A
+// proxy records the requests that the identity provider receives.
 
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ beforeEach(() => {
   attacked.provider.requests.length = 0;
 });
 
-/** The router counts attempts by address, so each test uses its own: all addresses of 127.0.0.0/8 are this machine. */
+/** The router counts attempts by address, so each test uses a new one; all of 127.0.0.0/8 belongs to this machine. */
 let lastAddress = 1;
 const newAddress = () => `127.0.0.${(lastAddress += 1)}`;
 
@@ -80,29 +80,29 @@ function post(body: string | Buffer, { from = newAddress(), method = 'POST', fie
 
 const asked = () => attacked.provider.requests.filter(({ target }) => target === '/token');
 
-describe('what is not a token request never reaches the identity provider', () => {
+describe('an invalid token request never reaches the identity provider', () => {
   it.each<[string, number, string, Post]>([
     ['JSON', 400, '{"grant_type":"client_credentials"}', { fields: ['Content-Type', 'application/json'] }],
-    ['a form that says it is text', 400, good, { fields: ['Content-Type', 'text/plain'] }],
+    ['a form declared as text', 400, good, { fields: ['Content-Type', 'text/plain'] }],
     ['multipart', 400, good, { fields: ['Content-Type', 'multipart/form-data; boundary=x'] }],
     ['no content type', 400, good, { fields: [] }],
     ['two content types', 400, good, { fields: [...form, ...form] }],
-    ['longer than 16 KiB', 413, `${good}&x=${'x'.repeat(16_384)}`, {}],
-    ['compressed', 400, good, { fields: [...form, 'Content-Encoding', 'gzip'] }],
+    ['a body longer than 16 KiB', 413, `${good}&x=${'x'.repeat(16_384)}`, {}],
+    ['a compressed body', 400, good, { fields: [...form, 'Content-Encoding', 'gzip'] }],
     ['grant_type twice', 400, `${good}&${grant}`, {}],
     ['client_id twice', 400, `${good}&client_id=ops`, {}],
-    ['client_secret twice, the same', 400, `${good}&client_secret=demo-secret`, {}],
+    ['the same client_secret twice', 400, `${good}&client_secret=demo-secret`, {}],
     ['scope twice', 400, `${good}&scope=a&scope=b`, {}],
     ['an unknown parameter twice', 400, `${good}&x=1&x=2`, {}],
     ['a parameter twice, once encoded', 400, `${good}&client%5Fid=ops`, {}],
     ['broken encoding', 400, `${good}&x=%zz`, {}],
     ['not UTF-8', 400, `${good}&x=%ff`, {}],
-    ['another grant', 400, good.replace('client_credentials', 'password'), {}],
-    ['no grant', 400, 'client_id=demo&client_secret=demo-secret', {}],
+    ['another grant type', 400, good.replace('client_credentials', 'password'), {}],
+    ['no grant type', 400, 'client_id=demo&client_secret=demo-secret', {}],
     ['scope with control characters', 400, `${good}&scope=a%0d%0ab`, {}],
     ['scope with a quote', 400, `${good}&scope=%22`, {}],
     ['client with a line break', 401, `${grant}&client_id=demo%0d%0a&client_secret=x`, {}],
-    ['client twice: Basic and form', 400, good, { fields: [...form, ...basic('demo', 'demo-secret')] }],
+    ['a client in both Basic and the form', 400, good, { fields: [...form, ...basic('demo', 'demo-secret')] }],
     ['two Basic fields', 400, grant, { fields: [...form, ...basic('demo', 'demo-secret'), ...basic('ops', 'x')] }],
     ['Basic without a colon', 401, grant, { fields: [...form, 'Authorization', 'Basic ZGVtbw=='] }],
     ['credentials in the query', 401, grant, { path: '/token/v1/token?client_id=demo&client_secret=demo-secret' }],
@@ -116,12 +116,12 @@ describe('what is not a token request never reaches the identity provider', () =
     expect(asked()).toEqual([]);
     expect(answer.headers['cache-control']).toBe('no-store');
     expect(answer.text).not.toContain('demo-secret');
-    expect((await post(good)).status, 'an honest request right after').toBe(200);
+    expect((await post(good)).status, 'a valid request right after').toBe(200);
   });
 });
 
 describe('no open relay, no amplifier', () => {
-  it('only what RFC 6749 names is passed on, to the one address that is configured, once', async () => {
+  it('forwards only parameters of RFC 6749, once, and only to the configured address', async () => {
     const extra = ['resource', 'audience', 'redirect_uri', 'token_endpoint', 'request_uri', 'username', 'assertion']
       .map((name) => `${name}=${encodeURIComponent(attacker.url)}`)
       .join('&');
@@ -144,16 +144,16 @@ describe('no open relay, no amplifier', () => {
   });
 });
 
-describe("the provider's internals stay inside", () => {
+describe('internals of the identity provider are not disclosed', () => {
   const marker = 'ORA-00942 at /opt/idp/db.js:17';
   const json = { 'content-type': 'application/json' };
   const text = (value: unknown) => JSON.stringify(value);
   it.each<[string, number, { status: number; headers?: Record<string, string>; body: string }]>([
     ['a stack trace with 500', 503, { status: 500, body: marker }],
     ['a web page with 200', 503, { status: 200, headers: { 'content-type': 'text/html' }, body: `<p>${marker}` }],
-    ['no token in its JSON', 503, { status: 200, headers: json, body: text({ debug: marker }) }],
+    ['JSON without a token', 503, { status: 200, headers: json, body: text({ debug: marker }) }],
     [
-      'a token of another kind',
+      'a token of another type',
       503,
       { status: 200, headers: json, body: text({ access_token: marker, token_type: 'mac' }) },
     ],
@@ -184,7 +184,7 @@ describe("the provider's internals stay inside", () => {
     expect(got.status).toBe(status);
     expect(text([got.headers, got.text])).not.toContain('ORA-');
     attacked.provider.answer = undefined;
-    expect((await post(good)).status, 'an honest request right after').toBe(200);
+    expect((await post(good)).status, 'a valid request right after').toBe(200);
   });
 
   it('a redirect → 503, and it is not followed', async () => {
@@ -205,7 +205,7 @@ describe('no oracle', () => {
       (id: string, secret: string) =>
         post(JSON.stringify({ keyId: id, keySecret: secret }), { path: '/conductor/api/token' }),
     ],
-  ])('%s: unknown client and wrong secret get the same response for the same work', async (_name, ask) => {
+  ])('%s: an unknown client and a wrong secret get the same response at the same cost', async (_name, ask) => {
     const wrong = await ask('demo', 'wrong');
     const work = asked().splice(0);
     attacked.provider.requests.length = 0;
@@ -217,7 +217,7 @@ describe('no oracle', () => {
       return { headers, body };
     };
     expect(own(unknown)).toEqual(own(wrong));
-    // Each causes one identical request to the provider, so response times differ only by the provider's own time.
+    // Both cause the same single request to the provider, so response times differ only by the provider's own time.
     const shape = ({ method, target, headers, body }: (typeof work)[0]) => ({
       method,
       target,
@@ -235,15 +235,15 @@ describe('attempts', () => {
     Promise.all(Array.from({ length: times }, async (_, n) => (await ask(n)).status));
   const countOf = (all: readonly number[], status: number) => all.filter((one) => one === status).length;
 
-  it('30 guesses at one client from one address → ten are tried; others are not affected', async () => {
+  it('30 guesses at one client from one address → ten are tried; other clients and addresses still work', async () => {
     const from = newAddress();
     const all = await statuses(30, () => guess('demo', { from }));
     expect([countOf(all, 401), countOf(all, 429)]).toEqual([10, 20]);
     expect(asked()).toHaveLength(10);
     const limited = await post(good, { from });
-    expect(limited.status, 'the right secret among them').toBe(429);
+    expect(limited.status, 'the right secret from the same address').toBe(429);
     expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
-    expect((await post(good)).status, 'the client from elsewhere').toBe(200);
+    expect((await post(good)).status, 'the client from another address').toBe(200);
     expect((await post(good.replaceAll('demo', 'reader'), { from })).status, 'another client').toBe(200);
   });
 
@@ -262,7 +262,7 @@ describe('attempts', () => {
     expect([countOf(all, 401), countOf(all, 429)]).toEqual([10, 5]);
   });
 
-  it('behind a trusted proxy each address counts separately, and no client can forge another address', async () => {
+  it('behind a trusted proxy, each address counts separately, and no client can forge another address', async () => {
     const via = (address: string) => ({ from: trustedProxy, fields: [...form, 'X-Forwarded-For', address] });
     const one = await statuses(15, (n) => guess('demo', via(`198.51.100.${n}, 192.0.2.1`)));
     expect([countOf(one, 401), countOf(one, 429)]).toEqual([10, 5]);
@@ -270,10 +270,10 @@ describe('attempts', () => {
     expect((await post(good, via('192.0.2.1'))).status).toBe(429);
   });
 
-  it('after all attacks the path works as before', async () => {
+  it('after all attacks, the token path works as before, and no client has reached the engine', async () => {
     expect((await post(good)).status).toBe(200);
-    // The router itself checks whether the engine has the calls that it needs, the definitions in the gateway
-    // configuration, and an index.
+    // The router itself checks whether the engine supports the calls that the router needs, has the definitions in the
+    // gateway configuration, and has an index.
     const own = /^GET \/api\/(?:metadata\/workflow\/|event$|workflow\/search\?query=indexed&)|^OPTIONS /;
     const asked = attacked.engine.requests.filter(({ method, target }) => !own.test(`${method} ${target}`));
     expect(asked).toEqual([]);

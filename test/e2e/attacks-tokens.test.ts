@@ -26,7 +26,7 @@ import { type AttackedStack, startAttackedStack } from './attacked-stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 import { byDepth } from '../run/depth.ts';
 
-/** Pause between two fetches of the key set, in seconds. A revoked key may work for this long. */
+/** Pause between two fetches of the key set, in seconds. A revoked key may be accepted for this long. */
 const cacheSeconds = 2;
 const target = '/conductor/api/metadata/taskdefs/movies_intake';
 const foreignKey = createKey();
@@ -115,7 +115,7 @@ const attacks: Record<string, Record<string, () => string>> = {
     'HS256 with the modulus': () => confused(modulus),
     'HS256 with an empty secret': () => confused(() => ''),
     'HS384 with the public key': () => confused(pem, 'HS384'),
-    'RS256 that is HS256': () => confused(pem, 'RS256'),
+    'HS256 declared as RS256': () => confused(pem, 'RS256'),
     'PS256 under an RS256 key': () => createToken({ ...key, alg: 'PS256' }, mint, { claims: operator() }),
     'RS512, not configured': () => createToken({ ...key, alg: 'RS512' }, mint, { claims: operator() }),
     'ES256 under an RSA key': () => forged({}, { ...ecKey, kid: key.kid }),
@@ -149,7 +149,7 @@ const attacks: Record<string, Record<string, () => string>> = {
   },
   signature: {
     stripped: () => segments(token()).slice(0, 2).join('.'),
-    'stripped, the dot left': () => `${segments(token()).slice(0, 2).join('.')}.`,
+    'stripped, with the dot kept': () => `${segments(token()).slice(0, 2).join('.')}.`,
     'of another token': () => {
       const [head, payload] = segments(token());
       return `${head}.${payload}.${segments(withClaims({ sub: 'other' }))[2]}`;
@@ -168,7 +168,7 @@ const attacks: Record<string, Record<string, () => string>> = {
     'padding after it': () => `${token()}==`,
     'a fourth segment': () => `${token()}.${segments(token())[2]}`,
     'a dot after it': () => `${token()}.`,
-    'in the standard alphabet': () => `${token().slice(0, -2)}+/`,
+    'in the standard base64 alphabet': () => `${token().slice(0, -2)}+/`,
   },
   form: {
     'nothing but dots': () => '..',
@@ -183,7 +183,7 @@ const attacks: Record<string, Record<string, () => string>> = {
     'claims are broken': () => signed(honest().header, '{"iss":'),
     'longer than 8 KiB': () => withClaims({ padding: 'x'.repeat(7_500) }),
     'crit with an unknown name': () => withHeader({ crit: ['x'], x: 1 }),
-    'crit with a known one': () => withHeader({ crit: ['exp'], exp: now() + 60 }),
+    'crit with a known name': () => withHeader({ crit: ['exp'], exp: now() + 60 }),
     'crit empty': () => withHeader({ crit: [] }),
     'b64 false': () => withHeader({ crit: ['b64'], b64: false }),
   },
@@ -214,12 +214,12 @@ const attacks: Record<string, Record<string, () => string>> = {
     'issuer with an extra slash': () => withClaims({ iss: `${mint.issuer}/` }),
     'issuer in capitals': () => withClaims({ iss: mint.issuer.toUpperCase() }),
     'issuer as a list': () => withClaims({ iss: [mint.issuer] }),
-    'issuer as a list with another': () => withClaims({ iss: ['https://id.example.org', mint.issuer] }),
+    'issuer in a list with another issuer': () => withClaims({ iss: ['https://id.example.org', mint.issuer] }),
     'issuer missing': () => withClaims({ iss: undefined }),
     'another audience': () => withClaims({ aud: 'urn:other' }),
     'audience that contains ours': () => withClaims({ aud: `${audience}-2` }),
     'part of our audience': () => withClaims({ aud: audience.slice(0, -1) }),
-    'a list without us': () => withClaims({ aud: ['urn:other', `${audience}x`] }),
+    'a list without our audience': () => withClaims({ aud: ['urn:other', `${audience}x`] }),
     'our audience in a list in a list': () => withClaims({ aud: [[audience]] }),
     'audience as an object': () => withClaims({ aud: { [audience]: true } }),
     'audience missing': () => withClaims({ aud: undefined }),
@@ -251,8 +251,8 @@ it('never fetches a URL named in a token', () => {
 
 describe('scope', () => {
   it.each([
-    ['longer', { scope: 'conductor_administrator' }],
-    ['with something in front', { scope: 'xconductor_admin' }],
+    ['with a longer name', { scope: 'conductor_administrator' }],
+    ['with a prefix', { scope: 'xconductor_admin' }],
     ['in capitals', { scope: 'CONDUCTOR_ADMIN' }],
     ['joined by a comma', { scope: 'conductor_admin,other' }],
     ['joined by a tab', { scope: 'other\tconductor_admin' }],
@@ -261,7 +261,7 @@ describe('scope', () => {
     ['only in a later claim', { scope: 'other', scp: 'conductor_admin', scopes: ['conductor_admin'] }],
     ['empty', { scope: '' }],
     ['missing', { scope: undefined }],
-    ['in a claim nobody reads', { scope: undefined, roles: ['conductor_admin'] }],
+    ['in a claim that the router does not read', { scope: undefined, roles: ['conductor_admin'] }],
   ])('%s → 403', async (_name, claims) => {
     attacked.engine.requests.length = 0;
     const answer = await sendFields(url(), bearer(withClaims(claims)));
@@ -302,10 +302,10 @@ describe('the place of the token', () => {
     ['broken in two by a space', 400, () => sendFields(url(), bearer(token().replace('.', '. ')))],
     ['two in one field', 400, () => sendFields(url(), bearer(`${token()} ${token()}`))],
     ['joined by a comma', 400, () => sendFields(url(), bearer(`${token()}, Bearer ${token()}`))],
-    ['in two fields, both good', 400, () => sendFields(url(), [...bearer(token()), ...bearer(token())])],
-    ['in two fields, the second good', 400, () => sendFields(url(), [...bearer('x'), ...bearer(token())])],
-    ['in two spellings', 400, () => sendFields(url(), [...bearer(token()), 'aUTHORIZATION', `Bearer ${token()}`])],
-    ['in both fields', 400, () => sendFields(url(), [...bearer(token()), 'X-Authorization', token()])],
+    ['in two fields, both valid', 400, () => sendFields(url(), [...bearer(token()), ...bearer(token())])],
+    ['in two fields, the second valid', 400, () => sendFields(url(), [...bearer('x'), ...bearer(token())])],
+    ['in two letter cases', 400, () => sendFields(url(), [...bearer(token()), 'aUTHORIZATION', `Bearer ${token()}`])],
+    ['in X-Authorization too', 400, () => sendFields(url(), [...bearer(token()), 'X-Authorization', token()])],
     ['twice in X-Authorization', 400, () => sendFields(url(), ['X-Authorization', token(), 'X-Authorization', 'x'])],
     ['in a field of 12 KiB', 401, () => sendFields(url(), bearer('x'.repeat(12_288)))],
     ['in a field of 17 KiB', 431, () => sendFields(url(), bearer('x'.repeat(17_408)))],
@@ -326,7 +326,7 @@ describe('keys', () => {
   const usable = async (one: string) => (await sendFields(url(), bearer(one))).status;
   const granted = () => tokenOf(attacked.stack.url, 'ops');
 
-  it('a storm of tokens with unknown keys → no storm of fetches, and valid tokens pass in between', async () => {
+  it('many tokens with unknown keys → few fetches of the key set, and valid tokens still work in between', async () => {
     const before = keyFetches();
     const startedAt = performance.now();
     for (let wave = 0; wave < byDepth(2, 20); wave++) {
@@ -335,11 +335,11 @@ describe('keys', () => {
       expect(new Set(await Promise.all(storm))).toEqual(new Set([401]));
     }
     const seconds = (performance.now() - startedAt) / 1000;
-    // The key set is fetched in the background every cacheSeconds, and on demand at most once in 5 s.
+    // The key set is fetched in the background every `cacheSeconds`, and on demand at most once every 5 s.
     expect(keyFetches() - before).toBeLessThanOrEqual(2 + seconds / cacheSeconds + seconds / 5);
   });
 
-  it('the provider is unavailable → tokens with a known key work, those with an unknown key get 503, and no token is issued', async () => {
+  it('the provider is unavailable → tokens with a known key work; tokens with an unknown key get 503', async () => {
     const { stack } = attacked;
     const known = token();
     expect(await usable(known)).toBe(200);
@@ -372,7 +372,7 @@ describe('keys', () => {
     expect(await usable(before)).toBe(200);
   });
 
-  it('a key that is withdrawn → its tokens stop working within oauth.jwksCacheSeconds', async () => {
+  it('tokens of a withdrawn key stop working within oauth.jwksCacheSeconds', async () => {
     const { stack } = attacked;
     const withdrawn = token();
     expect(await usable(withdrawn)).toBe(200);
@@ -389,8 +389,8 @@ describe('keys', () => {
     });
     const fetches = keyFetches();
     await pollUntil('the key to be forgotten', async () => (await usable(withdrawn)) === 401, { timeoutMs: 15_000 });
-    // The regular fetches, every oauth.jwksCacheSeconds, dropped the key: at most two, since one may have been in
-    // progress.
+    // The regular fetches, once every oauth.jwksCacheSeconds, dropped the key. At most two were needed, because one may
+    // have been in progress.
     expect(keyFetches() - fetches).toBeLessThanOrEqual(2);
     expect(await usable(await granted())).toBe(200);
   });

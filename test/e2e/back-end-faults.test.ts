@@ -45,13 +45,13 @@ function expectProblem(answer: RouterAnswer, status: number, code: string): void
 describe('no usable response', () => {
   it.each([
     ['a connection that is reset', 'reset', 502, 'back-end-bad-answer'],
-    ['a response that is cut', 'cut', 502, 'back-end-bad-answer'],
+    ['a response that is cut off', 'cut', 502, 'back-end-bad-answer'],
     ['a response shorter than announced', 'bad-length', 502, 'back-end-bad-answer'],
     ['a malformed header', 'bad-header', 502, 'back-end-bad-answer'],
-    ['10 MiB', 'bytes/10485760', 502, 'back-end-bad-answer'],
+    ['a response of 10 MiB', 'bytes/10485760', 502, 'back-end-bad-answer'],
     ['no response at all', 'never', 504, 'back-end-timeout'],
     ['a response after the deadline', 'slow/9000', 504, 'back-end-timeout'],
-  ])('%s → %s %i %s', async (_title, kind, status, code) => {
+  ])('%s (%s) → %i %s', async (_title, kind, status, code) => {
     expectProblem(await fault(kind), status, code);
   });
 
@@ -78,7 +78,7 @@ describe('responses that only look wrong are passed on unchanged', () => {
     expect((await fault('nul')).text).toBe('{"byte":"\0","escaped":"\\u0000"}');
   });
 
-  it('a redirect, which nobody follows', async () => {
+  it('a redirect, which is not followed', async () => {
     const answer = await fault('redirect');
     expect(answer.status).toBe(302);
     expect(answer.headers['location']).toMatch(/^http:/);
@@ -150,7 +150,7 @@ describe('the response deadline', () => {
 
 async function untilStatus(answer: RouterAnswer, status: string): Promise<void> {
   const ops = await callerFor(stack.url, 'ops');
-  await pollUntil(`execution ${status}`, async () => {
+  await pollUntil(`the execution to be ${status}`, async () => {
     const execution = await ops(
       `/conductor/api/workflow/${String(answer.headers['x-execution-id'])}?includeTasks=false`,
     );

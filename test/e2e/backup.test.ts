@@ -1,5 +1,5 @@
-// Tests of backups: the database of a running engine is dumped, and the dump restores executions, definitions and
-// running tasks in an empty database. Opt-in, because these tests need PostgreSQL.
+// Tests of backups: a dump of a running engine's database, restored into an empty database, brings back executions,
+// definitions and running tasks. Opt-in, because these tests need PostgreSQL.
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -57,7 +57,7 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
   const stateOf = async (id: string) =>
     (await call(`${url}/api/workflow/${id}?includeTasks=true`)).json<{ status: string; tasks: unknown[] }>();
 
-  it('a dump of a working engine, restored into an empty database → the same executions and definitions', async () => {
+  it('a dump of a running engine, restored into an empty database → the same executions and definitions', async () => {
     const ids: string[] = [];
     for (let turn = 0; turn < 20; turn += 1)
       ids.push(String((await demo('/movies/Metropolis')).headers['x-execution-id']));
@@ -68,7 +68,7 @@ describe('backup and restore', requires('full', 'postgresql'), () => {
     const { headers: accepted } = await demo('/movies/Casablanca', { headers: { prefer: 'respond-async' } });
     const waiting = String(accepted['location']);
     await pollUntil(
-      'an execution to run',
+      'an execution to be running',
       async () => (await count(`&query=${encodeURIComponent('status = RUNNING')}`)) === 1,
     );
     const executions = await count();

@@ -1,4 +1,4 @@
-// Tests of `plan`, `apply` and `dump` on a real engine: output, changes, and concurrent changes.
+// Tests of the commands `plan`, `apply` and `dump` on a real engine: output, changes, and concurrent changes.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -64,7 +64,7 @@ function renameHandler(): void {
   files.replace(`event-handlers/patched${suffix}.json`, `"name": "mdm${suffix}"`, `"name": "patched${suffix}"`);
 }
 
-/** Adds a second version of moviesWF to the files, and returns its path. */
+/** Adds a second version of moviesWF to the files, and returns the path of its file. */
 function writeSecondVersion(): string {
   const file = `workflows/moviesWF${files.suffix}.v2.json`;
   files.write(file, JSON.stringify(definitionIn(files, movies.file, { version: 2 })));
@@ -72,7 +72,7 @@ function writeSecondVersion(): string {
 }
 
 describe('plan and apply', () => {
-  it('new definitions: planned (exit 2) without a write, applied (exit 0), then nothing to do (exit 0)', async () => {
+  it('new definitions: plan writes nothing (exit 2), apply adds them, then plan finds nothing (exit 0)', async () => {
     const planned = await on.run('plan');
     expect(planned).toMatchObject({ exitCode: 2, stderr: '' });
     expect(planned.stdout).toMatch(/: plan [0-9a-f]{12}: 9 to add, 0 to change, 0 to remove; 0 unchanged\n$/);
@@ -93,7 +93,7 @@ describe('plan and apply', () => {
   });
   const kinds = ['task type', 'workflow', 'event handler'];
 
-  it('a changed task type: its diff without what the engine sets; after apply, the engine matches the files', async () => {
+  it('a changed task type: the diff omits values that the engine sets; after apply, nothing differs', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     const { exitCode, stdout } = await on.run('plan');
@@ -129,14 +129,14 @@ describe('plan and apply', () => {
     expect((await on.run('plan')).exitCode).toBe(0);
   });
 
-  it('a new version beside a registered one: needs no --force', async () => {
+  it('a new version beside a registered one needs no --force', async () => {
     await on.prepare();
     writeSecondVersion();
     expect((await on.run('apply', '--yes')).exitCode).toBe(0);
     expect(await on.registered()).toContain('workflow moviesWF v2');
   });
 
-  it('--json: one document with the digest of the plan, every change and its diff', async () => {
+  it('--json prints one document with the digest of the plan and every change', async () => {
     const planned = (await on.run('plan', '--json')).json<PlanJson>();
     expect(planned).toMatchObject({ ok: false, unchanged: 0, onlyInEngine: [] });
     expect(planned.changes).toHaveLength(9);
@@ -148,7 +148,7 @@ describe('plan and apply', () => {
 });
 
 describe('running executions', () => {
-  it('of two changed versions: counted for their own version and for the task type, and for nothing else', async () => {
+  it('of two changed versions are counted only for their own version and for the task type', async () => {
     const second = writeSecondVersion();
     await on.prepare();
     const ids = [
@@ -175,7 +175,7 @@ describe('running executions', () => {
     expect((await on.run('plan', '--no-diff')).stdout).not.toContain('running');
   });
 
-  it('of the workflow that publishes the event of a changed handler: counted for that handler', async () => {
+  it('of the workflow that publishes the event of a changed handler are counted for that handler', async () => {
     await on.prepare();
     const handler = `event-handlers/mdm-share${files.suffix}-{mis}.json`;
     // In a separate domain, because workers of a shared stack would take the task and end the execution.
@@ -189,7 +189,7 @@ describe('running executions', () => {
 });
 
 describe('definitions that only the engine has', () => {
-  it('without --prune: named, left alone, no change (exit 0)', async () => {
+  it('are named and kept without --prune (exit 0)', async () => {
     const second = writeSecondVersion();
     await on.prepare();
     files.remove(second);
@@ -202,7 +202,7 @@ describe('definitions that only the engine has', () => {
     expect(await on.registered()).toContain('workflow moviesWF v2');
   });
 
-  it('with --prune: planned with their running executions, removed; running executions still complete', async () => {
+  it('are removed with --prune; the plan counts their running executions, which still complete', async () => {
     const second = writeSecondVersion();
     await on.prepare();
     const id = await on.startExecution(movies.workflow, 2);
@@ -221,7 +221,7 @@ describe('definitions that only the engine has', () => {
     expect((await on.run('plan', '--prune')).exitCode).toBe(0);
   });
 
-  it('a version that a route of the gateway configuration still starts: marked, and not removed without --force', async () => {
+  it('a version that a route still starts is marked, and removed only with --force', async () => {
     const second = writeSecondVersion();
     await on.prepare();
     files.remove(second);
@@ -236,7 +236,7 @@ describe('definitions that only the engine has', () => {
     expect(await on.registered()).toEqual(everything);
   });
 
-  it('a version that a route starts: reported (exit 1) only if neither the files nor the engine has it', async () => {
+  it('a version that a route starts is reported (exit 1) only if neither the files nor the engine has it', async () => {
     await on.prepare();
     const versions = `name: ${movies.workflow}, versions: { 1: 90, 2: 10 }`;
     files.replace('gateway.config.yml', 'name: moviesWF, version: 1', versions);
@@ -254,7 +254,7 @@ describe('definitions that only the engine has', () => {
     expect(refused.stdout).toMatch(/started by route movies: needs --force$/m);
   });
 
-  it('changes of every kind at once: handlers removed, workflows added, handlers added, workflows removed, task types removed', async () => {
+  it('changes of every kind are made in order: handlers are removed first, and task types last', async () => {
     await on.prepare();
     const { suffix } = files;
     renameHandler();
@@ -276,7 +276,7 @@ describe('definitions that only the engine has', () => {
     ]);
   });
 
-  it('through the router: refused before anything is done, since it does not forward removals', async () => {
+  it('removals through the router are refused before anything is done', async () => {
     const stack: Stack = await shareStack({ engineUrl, withWorkers: false });
     try {
       const second = writeSecondVersion();
@@ -324,7 +324,7 @@ describe('the confirmation', () => {
     return { status, output };
   }
 
-  it('no terminal and no --yes: shows the plan, changes nothing, exit 1', async () => {
+  it('without a terminal and without --yes, apply shows the plan, changes nothing, and exits with 1', async () => {
     const { exitCode, stdout, stderr } = await on.run('apply', '--no-diff');
     expect(exitCode).toBe(1);
     expect(stdout).toContain('9 to add');
@@ -332,14 +332,14 @@ describe('the confirmation', () => {
     expect(await on.registered()).toEqual([]);
   });
 
-  it('--json without --yes: one document with the reason, exit 1', async () => {
+  it('--json without --yes prints one document with the reason, and exits with 1', async () => {
     const result = await on.run('apply', '--json');
     expect(result.exitCode).toBe(1);
     expect(result.json()).toEqual({ ok: false, problems: ['nothing was changed: --json needs --yes'] });
   });
 
   it(
-    'a terminal: asks in colour; "no" changes nothing (exit 1), "yes" makes the changes (exit 0)',
+    'on a terminal, apply asks in colour; "no" changes nothing (exit 1), "yes" makes the changes (exit 0)',
     requires('terminal'),
     async () => {
       const no = await applyOnTerminal('n\r');
@@ -354,7 +354,7 @@ describe('the confirmation', () => {
     },
   );
 
-  it('Ctrl-C at the question: nothing is changed, exit 1', requires('terminal'), async () => {
+  it('Ctrl-C at the question changes nothing, and apply exits with 1', requires('terminal'), async () => {
     const { status, output } = await applyOnTerminal('\x03');
     expect(status).toBe(1);
     expect(output).toContain('nothing was changed');
@@ -371,7 +371,7 @@ describe('interruptions and concurrent changes', () => {
   afterEach(() => gate.stop());
 
   const isWrite = (call: string) => !call.startsWith('GET ');
-  /** Returns a predicate that is true for the n-th write from now on. */
+  /** Returns a predicate that is true only for the n-th write from now on. */
   const nthWrite = (n: number) => {
     let seen = 0;
     return (call: string) => isWrite(call) && ++seen === n;
@@ -384,7 +384,7 @@ describe('interruptions and concurrent changes', () => {
     [2, 'before'],
   ] as const;
   it.each(kills.slice(0, byDepth(1, 4)))(
-    'SIGKILL at write %i, %s the engine has it: nothing half done, and a second apply does the rest',
+    'SIGKILL at write %i, %s the engine has received it: no dependency is missing, and a second apply does the rest',
     async (n, when) => {
       const held = gate.hold(nthWrite(n), when);
       const { process: child, result } = on.start('apply', ['--yes'], gate.url);
@@ -408,7 +408,7 @@ describe('interruptions and concurrent changes', () => {
     },
   );
 
-  it('SIGKILL in the middle of a prune: a second one does the rest', async () => {
+  it('SIGKILL in the middle of apply --prune: a second run does the rest', async () => {
     await on.prepare();
     files.remove(movies.file);
     files.remove(movies.taskFile);
@@ -426,7 +426,7 @@ describe('interruptions and concurrent changes', () => {
     expect((await on.run('plan', '--prune')).exitCode).toBe(0);
   });
 
-  it('SIGTERM: the step under way is finished, the rest is not begun, exit 1', async () => {
+  it('SIGTERM: apply finishes the current step, does not begin the rest, and exits with 1', async () => {
     const held = gate.hold(nthWrite(2), 'before');
     const { process: child, result } = on.start('apply', ['--yes'], gate.url);
     await held;
@@ -438,7 +438,7 @@ describe('interruptions and concurrent changes', () => {
     expect(await on.registered()).toHaveLength(2);
   });
 
-  it('the engine becomes unreachable: says what was done, exit 1; a second apply does the rest', async () => {
+  it('when the engine becomes unreachable, apply says what was done (exit 1); a second one does the rest', async () => {
     const held = gate.hold(nthWrite(3), 'before');
     const result = on.run('apply', '--yes', '--engine', gate.url);
     await held;
@@ -451,7 +451,7 @@ describe('interruptions and concurrent changes', () => {
     gate = await startRecordingProxy(engineUrl);
   });
 
-  it('the engine changes after the plan was shown and before the first write: nothing is written, exit 2', async () => {
+  it('when the engine changes between the plan and the first write, nothing is written (exit 2)', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     // `apply` reads the definitions a second time after the confirmation.
@@ -470,7 +470,7 @@ describe('interruptions and concurrent changes', () => {
     expect((await on.run('plan')).stdout).toContain('-  "responseTimeoutSeconds": 99,');
   });
 
-  it('the engine changes in the middle: what was not shown is not done, exit 1', async () => {
+  it('when the engine changes during apply, changes that were not shown are not made (exit 1)', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     files.set(`event-handlers/mdm${files.suffix}.json`, ['condition'], 'true');
@@ -486,7 +486,7 @@ describe('interruptions and concurrent changes', () => {
     expect(calls().filter(isWrite)).toEqual(['PUT /api/metadata/taskdefs']);
   });
 
-  it('--plan with the digest that was shown: applied; with another: nothing is written, exit 2', async () => {
+  it('--plan applies the plan with this digest; with another digest, nothing is written (exit 2)', async () => {
     const { plan } = (await on.run('plan', '--json')).json<PlanJson>();
     const other = await on.run('apply', '--yes', '--plan', '000000000000');
     expect(other.exitCode).toBe(2);
@@ -507,7 +507,7 @@ describe('interruptions and concurrent changes', () => {
     expect((await on.run('plan')).exitCode).toBe(0);
   });
 
-  it('two concurrent applies: the slower one finds that the other has already made the changes, exit 0', async () => {
+  it('two concurrent applies: the slower one finds that the other has already made the changes (exit 0)', async () => {
     const held = gate.hold((call) => call === 'POST /api/metadata/workflow', 'before');
     const slow = on.run('apply', '--yes', '--engine', gate.url);
     await held;
@@ -519,7 +519,7 @@ describe('interruptions and concurrent changes', () => {
     expect(await on.registered()).toEqual(everything);
   });
 
-  it('two concurrent applies of different files: one of them reports that the engine has changed, exit 1', async () => {
+  it('two concurrent applies of different files: one reports that the engine has changed (exit 1)', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     const held = gate.hold(isWrite, 'before');
@@ -548,7 +548,7 @@ describe('dump', () => {
   const filesIn = () =>
     (readdirSync(target, { recursive: true }) as string[]).filter((name) => name.endsWith('.json')).toSorted();
 
-  it('into an empty directory: the layout of the repository, and a plan from there shows nothing', async () => {
+  it('writes the layout of the repository into an empty directory; a plan from there shows no changes', async () => {
     await on.prepare();
     const dumped = await into();
     expect(dumped).toMatchObject({ exitCode: 0, stderr: '' });
@@ -566,7 +566,7 @@ describe('dump', () => {
       'workflows/tasks/movies_intake.json',
     ]);
     expect(readFileSync(join(target, movies.file), 'utf8')).not.toMatch(/createTime|decisionCases|maskedFields/);
-    // The other task types are those of the product, which `check` requires for the workflows.
+    // The other task types belong to the product; `check` requires them for the workflows.
     for (const name of ['college-adaptor_intake', 'lms-dw_intake', 'mdm_notify', 'mdm_share']) {
       writeFileSync(
         join(target, `workflows/tasks/${name}.json`),
@@ -577,7 +577,7 @@ describe('dump', () => {
     expect(planned).toMatchObject({ exitCode: 0, stdout: `${engineUrl}: no changes; 9 unchanged\n` });
   });
 
-  it("the product's own definitions: all of them, and a plan with --prune from there shows nothing", async () => {
+  it("writes all of the product's own definitions; a plan with --prune from there shows no changes", async () => {
     const names = definitionNames(productDir);
     const product = ['--engine', engineUrl, '--dir', target, ...names.flatMap((name) => ['--only', name])];
     const dumped = await runCli(['dump', ...product]);
@@ -589,7 +589,7 @@ describe('dump', () => {
     expect(planned).toMatchObject({ exitCode: 0, stdout, stderr: '' });
   });
 
-  it('files with equivalent definitions, written differently: left as they are', async () => {
+  it('keeps files whose definitions are equivalent but written differently', async () => {
     await on.prepare();
     const before = readFileSync(join(files.dir, movies.file), 'utf8');
     const { exitCode, stdout } = await on.run('dump');
@@ -598,7 +598,7 @@ describe('dump', () => {
     expect(readFileSync(join(files.dir, movies.file), 'utf8')).toBe(before);
   });
 
-  it('files with different definitions: shown and kept (exit 2); with --force overwritten', async () => {
+  it('shows and keeps files with different definitions (exit 2), and overwrites them with --force', async () => {
     await on.prepare();
     files.set(movies.taskFile, ['responseTimeoutSeconds'], 23);
     files.remove(movies.file);
@@ -614,7 +614,7 @@ describe('dump', () => {
     expect((await on.run('dump', '--json')).json()).toMatchObject({ ok: true, directory: files.dir });
   });
 
-  it('a file that is not JSON: counts as one that differs', async () => {
+  it('treats a file that is not JSON as one that differs', async () => {
     await on.prepare();
     files.write(movies.file, '{ "name": ');
     const { exitCode, stdout } = await on.run('dump');
@@ -624,19 +624,19 @@ describe('dump', () => {
     expect((await on.run('plan')).exitCode).toBe(0);
   });
 
-  it('names that the engine does not have: says so, exit 1', async () => {
+  it('reports names that the engine does not have, and exits with 1', async () => {
     const { exitCode, stderr } = await into('--only', 'nope-*');
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`the engine has no definition with a name like *${files.suffix}* or nope-*`);
   });
 
-  it('control characters in a definition: escaped for the terminal', async () => {
+  it('control characters in a definition are escaped for the terminal', async () => {
     files.set(movies.taskFile, ['description'], 'clear \u001b[2J \u009b2J');
     const { stdout } = await on.run('plan');
     expect(stdout).toContain('+  "description": "clear \\u001b[2J \\u009b2J"');
   });
 
-  it('a name that is not a valid file name: refused before anything is written, exit 1', async () => {
+  it('refuses a name that is not a valid file name before it writes anything, and exits with 1', async () => {
     const name = `strange name ${files.suffix}`;
     const definition = definitionIn(files, movies.taskFile, { name });
     await on.send('POST', '/metadata/taskdefs', [definition]);
@@ -647,7 +647,7 @@ describe('dump', () => {
     await on.send('DELETE', `/metadata/taskdefs/${encodeURIComponent(name)}`);
   });
 
-  it('a definition that the product does not allow: written, with the problems that check will report', async () => {
+  it('writes a definition that the product does not allow, and lists the problems that check will report', async () => {
     const definition = definitionIn(files, movies.taskFile, { inputKeys: ['a'] });
     await on.send('POST', '/metadata/taskdefs', [definition]);
     const { exitCode, stdout } = await into();
@@ -657,8 +657,8 @@ describe('dump', () => {
   });
 });
 
-describe.each(['plan', 'apply'])('%s: bad files', (command) => {
-  it('a broken definition file: the position and the error are shown, nothing is registered, exit 1', async () => {
+describe.each(['plan', 'apply'])('%s with bad files', (command) => {
+  it('shows the position of an error in a definition file, registers nothing, and exits with 1', async () => {
     files.write(movies.file, '{');
     const { exitCode, stdout, stderr } = await on.run(command, '--no-diff');
     expect(exitCode).toBe(1);
@@ -667,14 +667,14 @@ describe.each(['plan', 'apply'])('%s: bad files', (command) => {
     expect(await on.registered()).toEqual([]);
   });
 
-  it('files that do not fit together: refused as check refuses them, exit 1', async () => {
+  it('refuses inconsistent files as check does, and exits with 1', async () => {
     files.remove(movies.taskFile);
     const { exitCode, stderr } = await on.run(command);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`there is no workflows/tasks/${movies.task}.json`);
   });
 
-  it('--only that matches nothing: says so, exit 1', async () => {
+  it('reports that --only matches nothing, and exits with 1', async () => {
     const { exitCode, stderr } = await runCli([command, '--engine', engineUrl, '--dir', files.dir, '--only', 'nope-*']);
     expect(exitCode).toBe(1);
     expect(stderr).toBe('no definition has a name like nope-*, in the files or in the engine\n');

@@ -1,4 +1,4 @@
-// Tests of `executions` and `workers` on the real engine: executions in each state are shown, retried and ended.
+// Tests of the commands `executions` and `workers` on a real engine, with executions in each state.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const engine = engineApi(engineUrl);
 let stack: Stack;
 let demo: Caller;
 
-/** The router accepts these MIS codes, but the workers have no address for them, so that their executions fail. */
+/** The router accepts these MIS codes, but the workers have no address for them, so executions for them fail. */
 const unserved = { ADAPTOR_777_URL: 'http://127.0.0.1:9', ADAPTOR_778_URL: 'http://127.0.0.1:9' };
 
 beforeAll(async () => {
@@ -81,7 +81,7 @@ async function report(task: { taskId: string }, id: string, result: object): Pro
 }
 
 describe('executions list', () => {
-  it('a route, a client and a state: only matching executions, newest first, without their payloads', async () => {
+  it('lists only the executions that match a route, client and state, newest first, without payloads', async () => {
     const first = idOf((await demo('/movies/Metropolis')).headers);
     const second = idOf((await demo('/movies/Nobody-knows-it')).headers);
     const listed = await list('--route', 'movies', '--client', 'demo', '--state', 'completed', '--since', '1h');
@@ -97,12 +97,12 @@ describe('executions list', () => {
     expect(stdout).not.toMatch(/Metropolis|Nobody-knows-it|\u001b/);
   });
 
-  it('a client that writes the id of another client into its path: not listed as that client', async () => {
+  it('does not list a request under the id of another client that its path contains', async () => {
     await demo('/movies/x,%20clientId=somebody-else');
     expect(await list('--client', 'somebody-else')).toEqual([]);
   });
 
-  it('a failed execution: found by its state; an unknown route or state: exit 1 with the known ones', async () => {
+  it('finds failed executions by state; lists the known states and routes and exits with 1 for others', async () => {
     const failed = idOf((await demo('/adaptor/777/x')).headers);
     expect((await list('--route', 'adaptor', '--state', 'failed')).map(({ executionId }) => executionId)).toContain(
       failed,
@@ -119,7 +119,7 @@ describe('executions list', () => {
     ]);
   });
 
-  it('through the router as the ops client: the same list', async () => {
+  it('lists the same executions through the router as the ops client', async () => {
     const through = ['executions', 'list', '--limit', '3', '--json', '--route', 'movies'];
     const there = (await runCli([...through, '--router', stack.url], ops)).json<{ executions: Listed[] }>();
     expect(there.executions).toEqual((await cli(through)).json<{ executions: Listed[] }>().executions);
@@ -127,7 +127,7 @@ describe('executions list', () => {
 });
 
 describe('executions show', () => {
-  it('a PATCH with an MDM notification: tasks with wait, time and worker; follow-ups; no personal values', async () => {
+  it('shows the tasks and follow-ups of a PATCH, and personal values only with --payload', async () => {
     const answer = await demo('/adaptor/001/mock/colleges/001/persons/0319375', {
       method: 'PATCH',
       json: { cccid: 'SHOWN01' },
@@ -160,7 +160,7 @@ describe('executions show', () => {
     expect(open.stdout).toContain('"cccid":"SHOWN01"');
   });
 
-  it('a failed execution: which task failed, and why', async () => {
+  it('shows which task of a failed execution failed, and why', async () => {
     const { state, reason, timeline } = await show(idOf((await demo('/adaptor/778/x')).headers));
     expect({ state, reason, failed: timeline.failed }).toEqual({
       state: 'FAILED',
@@ -169,7 +169,7 @@ describe('executions show', () => {
     });
   });
 
-  it('a reason in which a third-party worker names a person: scrubbed', async () => {
+  it('removes personal values from the reason that a third-party worker gives', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     const reasonForIncompletion = 'no rights on /persons/0319375 of ramona@college.example\n  at stack line';
@@ -179,7 +179,7 @@ describe('executions show', () => {
     expect(stdout).not.toMatch(/ramona|0319375|stack line|SECRETVALUE/);
   });
 
-  it('an execution that waits for a worker, then for a result: shows the task, its domain and its worker', async () => {
+  it('shows the task, domain and worker of an execution that waits for a worker and then for a result', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     expect((await show(id)).timeline.waitsFor).toMatch(
@@ -192,7 +192,7 @@ describe('executions show', () => {
     await cli(['executions', 'terminate', id, '--yes']);
   });
 
-  it('an unknown id: exit 1 and a reason; a malformed id: exit 1 without asking the engine', async () => {
+  it('exits with 1 and a reason for an unknown id and for a malformed id', async () => {
     const unknown = await cli(['executions', 'show', '00000000-0000-4000-8000-000000000000']);
     expect([unknown.exitCode, unknown.stderr]).toMatchObject([
       1,
@@ -204,7 +204,7 @@ describe('executions show', () => {
 });
 
 describe('executions retry, terminate and cancel', () => {
-  it('without --yes and without a terminal: nothing is changed, exit 1', async () => {
+  it('without --yes and without a terminal, nothing is changed and the exit code is 1', async () => {
     const id = await startPatch(newDomain());
     for (const command of ['terminate', 'cancel']) {
       const { exitCode, stderr } = await cli(['executions', command, id]);
@@ -214,7 +214,7 @@ describe('executions retry, terminate and cancel', () => {
     await cli(['executions', 'cancel', id, '--yes']);
   });
 
-  it('cancel: ends executions that no worker has begun, refuses others; terminate ends those too', async () => {
+  it('cancel ends only executions that no worker has begun; terminate ends the others too', async () => {
     const [idle, busy] = [newDomain(), newDomain()];
     const [waiting, taken] = [await startPatch(idle), await startPatch(busy)];
     await take(busy);
@@ -238,7 +238,7 @@ describe('executions retry, terminate and cancel', () => {
     expect([again.exitCode, again.stderr]).toEqual([1, `${taken}: it has already ended: TERMINATED\n`]);
   });
 
-  it('retry of a failed PATCH: warns that the PATCH is sent again; the execution continues and completes', async () => {
+  it('retry warns that a failed PATCH is sent again, and the execution continues and completes', async () => {
     const domain = newDomain();
     const id = await startPatch(domain);
     await report(await take(domain), id, { status: 'FAILED', reasonForIncompletion: 'back-end-timeout: no response' });
@@ -258,7 +258,7 @@ describe('executions retry, terminate and cancel', () => {
     ]);
   });
 
-  it('a completed, a running and an unknown execution: retry refuses each with a reason, exit 1', async () => {
+  it('retry refuses a completed, a running and an unknown execution with a reason each, and exits with 1', async () => {
     const completed = idOf((await demo('/movies/Metropolis')).headers);
     const running = await startPatch(newDomain());
     const unknown = '00000000-0000-4000-8000-000000000001';
@@ -272,7 +272,7 @@ describe('executions retry, terminate and cancel', () => {
 });
 
 describe('workers', () => {
-  it('a worker that polls: its domain and name; a domain where a task waits without a worker: exit 2', async () => {
+  it('exits with 2 while a task waits and no worker polls for it; shows the worker that polls a domain', async () => {
     expect((await cli(['workers', '--domain', '002'])).exitCode).toBe(0);
     const domain = newDomain();
     const id = await startPatch(domain);

@@ -1,5 +1,5 @@
-// Tests of `prune` and `events` on separate engines, on SQLite and on PostgreSQL: batches, a kill in between, and the
-// daily program.
+// Tests of the commands `prune` and `events` on separate engines, on SQLite and on PostgreSQL: batches, a kill in the
+// middle, and the daily prune job.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ import { compileCache } from '../stack/compile-cache.ts';
 const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 /** An execution whose task no worker takes. */
 const unpolled = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': 'nobody-polls' } };
-/** Allows pruning executions that ended a moment ago. */
+/** Allows pruning executions that have just ended. */
 const young = { RECONCILER_LOOKBACKSECONDS: '0', RECONCILER_AFTERMS: '1' };
 const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
 
@@ -90,9 +90,9 @@ const prunes = (kind: EngineKind) => {
   }
   const processedEvents = async () =>
     (await database.readEvents({ limit: 1_000 })).filter(({ state }) => state !== 'IN_PROGRESS').length;
-  /** Waits until the handlers have processed this many events, and so have started the executions for them. */
+  /** Waits until the handlers have processed this many events, and have thus started the executions for them. */
   const untilProcessed = (least: number) =>
-    pollUntil('the handlers to have processed the events', async () => (await processedEvents()) >= least, {
+    pollUntil('the handlers to process the events', async () => (await processedEvents()) >= least, {
       everyMs: 250,
     });
   /** Waits until all ended executions are older than the age limit of these tests. */
@@ -109,7 +109,7 @@ const prunes = (kind: EngineKind) => {
     await untilOld();
   };
 
-  it('events: what the handler started, what it skipped and why, without personal values', async () => {
+  it('events shows what the handler started, what it skipped and why, without personal values', async () => {
     const applied = String((await patch('0318204')).headers['x-execution-id']);
     const refused = String((await patch('nobody')).headers['x-execution-id']);
     await untilProcessed(3);
@@ -134,16 +134,16 @@ const prunes = (kind: EngineKind) => {
     expect(shown.stdout).not.toMatch(/PRUNE01|nobody|persons/);
   });
 
-  it('an age limit shorter than the look-back of the reconciler: refused, exit 1', async () => {
+  it('refuses an age limit that is shorter than the look-back of the reconciler, and exits with 1', async () => {
     const { exitCode, stderr } = await runCli(['prune', '--engine', engine.url, '--older-than', '1s', '--yes']);
     expect([exitCode, stderr]).toMatchObject([1, expect.stringContaining('the reconciler looks back that far')]);
   });
 
-  it('a dry run, no terminal, or "n" at the prompt: shows what would be deleted, deletes nothing', async () => {
+  it('a dry run, no terminal, or "n" at the prompt: shows what would be deleted, and deletes nothing', async () => {
     await untilIdle();
     // SQLite stores the time of events in whole seconds.
     await pollUntil(
-      'the events to be of an earlier second',
+      'the events to be from an earlier second',
       async () => (await database.countEvents(Date.now())) >= 3,
       { everyMs: 50 },
     );
@@ -161,7 +161,7 @@ const prunes = (kind: EngineKind) => {
     expect(await count()).toBe(before);
   });
 
-  it('by state and by route: other executions stay', async () => {
+  it('prunes by state and by route, and keeps other executions', async () => {
     await movies(10);
     await demo('/adaptor/777/x');
     await untilIdle();
@@ -173,7 +173,7 @@ const prunes = (kind: EngineKind) => {
       await prune('--older-than', '0.01s', '--route', 'movies', '--no-events', '--yes', '--json')
     ).json<Report>();
     expect(route).toMatchObject({ executions: 10, events: null });
-    // With --no-events, only the engine removes rows, in the background.
+    // With --no-events, only the engine removes index rows, and it does so in the background.
     await pollUntil('the rows to be removed', async () => (await count()) === before - 11);
     expect((await prune('--older-than', '1h', '--no-events', '--yes', '--json')).json<Report>().executions).toBe(0);
   });
@@ -197,7 +197,7 @@ const prunes = (kind: EngineKind) => {
     for (const id of ids) expect((await call(`${engine.url}/api/workflow/${id}`)).status).toBe(404);
   });
 
-  it('an outdated index: running executions stay, and rows without an execution are removed', async () => {
+  it('keeps running executions despite an outdated index, and removes rows without an execution', async () => {
     const start = async () => engineApi(engine.url).send('POST', '/workflow', unpolled);
     const [running, gone] = [(await start()).text, (await start()).text];
     // The state that remains when the engine is killed between writing an execution and writing its index row.
@@ -209,7 +209,7 @@ const prunes = (kind: EngineKind) => {
     const report = (await prune('--older-than', '0.01s', '--state', 'failed', '--yes', '--json')).json<Report>();
     expect(report).toMatchObject({ executions: 0, kept: 1, orphans: 1 });
     expect((await call(`${engine.url}/api/workflow/${running}`)).json()).toMatchObject({ status: 'RUNNING' });
-    expect(await count(`&query=${encodeURIComponent('status = FAILED')}`), 'the row of the running one').toBe(1);
+    expect(await count(`&query=${encodeURIComponent('status = FAILED')}`), 'its row is kept').toBe(1);
     expect((await call(`${engine.url}/api/workflow/${running}?reason=test`, { method: 'DELETE' })).status).toBe(200);
     await untilOld();
     expect(
@@ -217,7 +217,7 @@ const prunes = (kind: EngineKind) => {
     ).toBe(1);
   });
 
-  it('killed with SIGKILL in the middle: the next run deletes the rest, but no running execution', async () => {
+  it('after SIGKILL in the middle, the next run deletes the rest, but no running execution', async () => {
     await movies(byDepth(60, 120));
     const events = await processedEvents();
     await patch('0318204');
@@ -233,15 +233,15 @@ const prunes = (kind: EngineKind) => {
     await once(child, 'exit');
     const left = await count();
     expect(left).toBeLessThan(before);
-    expect(left, 'it was killed before it had ended').toBeGreaterThan(10);
+    expect(left, 'the run was killed before it had finished').toBeGreaterThan(10);
     const { exitCode, json } = await prune('--older-than', '0.01s', '--yes', '--json');
     expect(exitCode).toBe(0);
     const report = json<Report>();
     expect(report).toMatchObject({ kept: 0, isComplete: true });
     expect(report.executions).toBeGreaterThan(0);
-    // The engine's index may still have contained rows of executions that the killed run had deleted.
+    // `left` may include rows of executions that the killed run had already deleted.
     expect(report.executions).toBeLessThan(left);
-    expect(await rows(), 'all are gone but the running one').toMatchObject([{ workflowId: waiting.text }]);
+    expect(await rows(), 'only the running execution is left').toMatchObject([{ workflowId: waiting.text }]);
     expect((await call(`${engine.url}/api/workflow/${waiting.text}`)).json()).toMatchObject({ status: 'RUNNING' });
     expect(await database.countEvents(Date.now() + 1_000)).toBe(0);
     expect((await prune('--older-than', '0.01s', '--json')).exitCode, 'nothing is left to do').toBe(0);
@@ -251,7 +251,7 @@ const prunes = (kind: EngineKind) => {
     );
   });
 
-  it('the daily program: prunes as configured, and stops when it is told to', async () => {
+  it('the prune job prunes as configured, and exits with 0 when it is stopped', async () => {
     await movies(10);
     await untilIdle();
     const pruner = await startProgram('jobs/prune/main.ts', {
@@ -263,14 +263,14 @@ const prunes = (kind: EngineKind) => {
     });
     await pollUntil('two rounds', () => pruner.output().split('"msg":"pruned"').length > 2);
     expect(pruner.output()).toMatch(/"executions":0,"kept":0,"orphans":0,"events":0,"isComplete":true/);
-    expect(await count(), 'all of it is younger than 30 days').toBeGreaterThan(10);
+    expect(await count(), 'all executions are younger than 30 days').toBeGreaterThan(10);
     expect((await fetch(`${String(pruner.ready['healthUrl'])}/health/ready`)).status).toBe(200);
     expect(await pruner.stop()).toBe(0);
   });
 };
 
-describe('prune on sqlite', () => prunes('sqlite'));
-describe('prune on postgresql', requires('full', 'postgresql'), () => prunes('postgresql'));
+describe('prune on SQLite', () => prunes('sqlite'));
+describe('prune on PostgreSQL', requires('full', 'postgresql'), () => prunes('postgresql'));
 
 /** Starts a prune with small batches, so that it can be killed in the middle. */
 function spawnPrune(engineUrl: string, databaseUrl: string): ChildProcess {

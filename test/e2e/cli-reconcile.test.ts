@@ -1,4 +1,4 @@
-// Tests of `reconcile` on the real engine: a dry run finds a lost event, --yes repairs it once, and then nothing is
+// Tests of `reconcile` on a real engine: a dry run finds a lost event, --yes repairs it once, and then nothing is
 // missing.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -30,13 +30,13 @@ interface Report {
 }
 
 /**
- * The look-back covers only executions of this file, because other suites leave incomplete executions behind on
+ * The look-back covers only executions of this file, because other files leave incomplete executions behind on
  * purpose.
  */
 const args = () => ['reconcile', '--engine', engineOfRun().url, '--after', '1s', '--look-back', lookBack()];
 const reconcile = (...options: string[]) => runCli([...args(), ...options], stack.routerEnv);
 let lostAt = Date.now();
-/** Adds the time that the start of a process takes on a busy machine. */
+/** Returns the time since the event was lost, plus the time that a process takes to start on a busy machine. */
 const lookBack = () => `${Math.ceil((Date.now() - lostAt) / 1_000) + 20}s`;
 const mdmOf = (id: string) =>
   engineApi(engineOfRun().url).get<{ workflowId: string; status: string }[]>(
@@ -56,7 +56,7 @@ async function patch(cccid: string): Promise<string> {
 const { withoutHandler, untilEventsTaken } = lostEventsOf(engineOfRun());
 const queue = 'college-adaptorWF:person_patched';
 
-/** Sends a PATCH whose event the engine takes without starting anything; returns its execution id. */
+/** Sends a PATCH whose event the engine consumes without starting anything; returns the execution id. */
 async function loseEvent(): Promise<string> {
   lostAt = Date.now();
   let executionId = '';
@@ -68,7 +68,7 @@ async function loseEvent(): Promise<string> {
 }
 
 it(
-  'a lost event: a dry run names it and changes nothing, --yes repairs it, and a later run does not report it',
+  'a dry run reports a lost event and changes nothing, --yes repairs it, and a later run does not report it',
   { timeout: 150_000 },
   async () => {
     const lost = await loseEvent();
@@ -93,7 +93,7 @@ it(
     const refused = await runCli(args(), stack.routerEnv, { answer: 'n' });
     expect(refused).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(lost) });
     expect(refused.stderr).toMatch(/^Repair \d+ executions? at \S+\? \[y\/N\] /);
-    expect(await mdmOf(lost), 'the answer was no').toEqual([]);
+    expect(await mdmOf(lost), 'answering no starts nothing').toEqual([]);
 
     const repaired = await reconcile('--yes', '--json');
     // The exit code is 2 only when another file has left an execution that cannot be repaired at once.
@@ -112,11 +112,11 @@ it(
 
     const again = (await reconcile('--yes', '--json')).json<Report>();
     expect(again.findings.filter(({ executionId }) => executionId === lost)).toEqual([]);
-    expect(await mdmOf(lost), 'once').toHaveLength(1);
+    expect(await mdmOf(lost), 'mdmWF is started once').toHaveLength(1);
   },
 );
 
-it('exits 0 when nothing is missing', async () => {
+it('exits with 0 when nothing is missing', async () => {
   lostAt = Date.now();
   const { exitCode, stdout } = await runCli(
     ['reconcile', '--engine', engineOfRun().url, '--after', '600d', '--look-back', '1s'],
@@ -125,7 +125,7 @@ it('exits 0 when nothing is missing', async () => {
   expect([exitCode, stdout]).toMatchObject([0, expect.stringMatching(/: 0 executions found; /)]);
 });
 
-it('an unreachable engine: exit 1; through the router, a dry run works and --yes is refused', async () => {
+it('exits with 1 for an unreachable engine; through the router, a dry run works and --yes is refused', async () => {
   const away = await runCli(['reconcile', '--engine', 'http://127.0.0.1:1']);
   expect([away.exitCode, away.stderr]).toMatchObject([1, expect.stringContaining('does not respond')]);
   const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };

@@ -1,4 +1,4 @@
-// Tests of `token`: for each reason for a refusal, its output agrees with the response from the running router.
+// Tests of the `token` command: for each reason for a refusal, its output agrees with the running router's response.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -90,7 +90,7 @@ describe('a token that is refused', () => {
   ];
 
   it.each(reasons)(
-    '%s: named with what the token says and what is configured, 401 as from the router',
+    '%s: the output names the reason and the values of the token and the configuration; the router returns 401',
     async (reason, forge, says) => {
       const text = forge();
       const { exitCode, stdout, stderr } = await explain(text);
@@ -103,7 +103,7 @@ describe('a token that is refused', () => {
     },
   );
 
-  it('inactive: an opaque token that the identity provider calls inactive', async () => {
+  it('inactive: an opaque token that the identity provider reports as inactive', async () => {
     const introspection = {
       OAUTH_INTROSPECTIONURL: `${stack.issuer}/token/introspection`,
       OAUTH_INTROSPECTIONCLIENTID: 'introspector',
@@ -115,7 +115,7 @@ describe('a token that is refused', () => {
     expect([exitCode, stdout]).toMatchObject([2, expect.stringMatching(/^token refused with 401: inactive: /m)]);
   });
 
-  it('an unreachable identity provider: exit 1, and says that the token cannot be checked', async () => {
+  it('exits with 1 when the identity provider is unreachable, and says that the token cannot be checked', async () => {
     const away = { ...env, OAUTH_ISSUER: 'http://127.0.0.1:1' };
     const file = join(dir, 'token');
     writeFileSync(file, token());
@@ -153,7 +153,7 @@ describe('a valid token', () => {
       [403, /needs one of conductor_worker, conductor_admin/],
     ],
     [
-      'at a path of another college',
+      'for a path of another college',
       'demo',
       ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/002/x'],
       '/adaptor/002/x',
@@ -161,7 +161,7 @@ describe('a valid token', () => {
       [403, /client\.demo\.misCodes forbids this path/],
     ],
     [
-      'at a path that names another college further down',
+      'for a path that names another college further down',
       'demo',
       ['--route', 'adaptor', '--method', 'GET', '--path', '/adaptor/001/mock/colleges/002/x'],
       '/adaptor/001/mock/colleges/002/x',
@@ -177,7 +177,7 @@ describe('a valid token', () => {
       [405, /only GET/],
     ],
     [
-      'of a worker at a call for operators',
+      'of a worker for a call that only operators may make',
       'worker',
       ['--route', 'conductor', '--method', 'GET', '--path', '/conductor/api/workflow/x'],
       '/conductor/api/workflow/x',
@@ -185,7 +185,7 @@ describe('a valid token', () => {
       [403, /this call needs the scope conductor_admin/],
     ],
     [
-      'at a call that the router does not forward',
+      'for a call that the router does not forward',
       'ops',
       ['--route', 'conductor', '--method', 'DELETE', '--path', '/conductor/api/workflow/x'],
       '/conductor/api/workflow/x',
@@ -216,7 +216,7 @@ describe('a valid token', () => {
     expect(stdout).toMatch(refused[1]);
   });
 
-  it('a token from the identity provider or the router: described, but printed only with --raw', async () => {
+  it('a token from the identity provider or the router is described, and printed only with --raw', async () => {
     for (const from of [[], ['--router', stack.url]]) {
       const shown = await runCli(['token', ...from, '--json'], env);
       expect(shown.exitCode).toBe(0);
@@ -234,7 +234,7 @@ describe('a valid token', () => {
     }
   });
 
-  it('a wrong secret: exit 1, and the secret is not repeated', async () => {
+  it('exits with 1 for a wrong secret, and does not repeat the secret', async () => {
     for (const from of [[], ['--router', stack.url]]) {
       const { exitCode, stdout, stderr } = await runCli(['token', ...from], { ...env, OPS_CLIENTSECRET: 'guessed' });
       expect([exitCode, stdout]).toEqual([1, '']);

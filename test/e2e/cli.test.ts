@@ -1,4 +1,4 @@
-// Tests of the CLI on the real engine: directly, and through the router with the ops client.
+// Tests of the CLI on a real engine: directly, and through the router with the ops client.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CliResult, runCli } from '../cli/run-cli.ts';
@@ -29,7 +29,7 @@ const register = (...options: string[]) =>
   runCli(['register', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
 
 describe('service-router register', () => {
-  it('new definitions: created, then unchanged', async () => {
+  it('adds new definitions, and then reports them as unchanged', async () => {
     const first = await register();
     expect(first).toMatchObject({ exitCode: 0, stderr: '' });
     expect(linesOf(first, 'added ')).toHaveLength(fresh);
@@ -40,7 +40,7 @@ describe('service-router register', () => {
     expect(second.stdout).toBe(`${engineUrl}: no changes; ${count()} unchanged\n`);
   });
 
-  it('a changed task type and a changed handler: updated, with the difference shown, then unchanged', async () => {
+  it('updates a changed task type and a changed handler, and shows the differences', async () => {
     const { suffix } = definitions;
     await register();
     definitions.set(`workflows/tasks/movies_intake${suffix}.json`, ['responseTimeoutSeconds'], 23);
@@ -55,7 +55,7 @@ describe('service-router register', () => {
     expect((await register()).stdout).toContain(`no changes; ${count()} unchanged`);
   });
 
-  it('a changed workflow version: refused with the difference, exit 2; with --force overwritten', async () => {
+  it('refuses a changed workflow version with the difference (exit 2), and overwrites it with --force', async () => {
     await register();
     definitions.set(`workflows/moviesWF${definitions.suffix}.v1.json`, ['description'], 'Another.');
     const refused = await register();
@@ -71,7 +71,7 @@ describe('service-router register', () => {
     expect((await register()).exitCode).toBe(0);
   });
 
-  it('--dry-run: exit 2 while there is something to do, 0 when there is not, nothing written', async () => {
+  it('--dry-run writes nothing, and exits with 2 while there are changes to make, otherwise with 0', async () => {
     const planned = await register('--dry-run');
     expect(planned.exitCode).toBe(2);
     expect(planned.stdout).toContain(`: ${fresh} to add, 0 to change, 0 to remove; ${count() - fresh} unchanged`);
@@ -92,7 +92,7 @@ describe('service-router status', () => {
   const status = (...options: string[]) =>
     runCli(['status', '--engine', engineUrl, '--dir', definitions.dir, ...options]);
 
-  it('the product’s own definitions, registered as configured: they match the files, and `plan` finds no changes', async () => {
+  it('shows that the product’s own definitions match the files, and `plan` finds no changes', async () => {
     const [shown, planned] = await Promise.all(
       ['status', 'plan'].map((command) => runCli([command, '--engine', engineUrl])),
     );
@@ -102,7 +102,7 @@ describe('service-router status', () => {
     expect([shown?.exitCode, planned?.exitCode]).toEqual([0, 0]);
   });
 
-  it('definitions that are not registered: named as missing, exit 2; once registered exit 0', async () => {
+  it('names unregistered definitions as missing (exit 2), and exits with 0 once they are registered', async () => {
     const before = await status();
     expect(before.exitCode).toBe(2);
     expect(before.stdout).toContain('definitions  do not match the files; `apply` updates them');
@@ -115,7 +115,7 @@ describe('service-router status', () => {
     expect(after.stdout).toMatch(/^executions {3}\d+ running, \d+ failed, \d+ timed out$/m);
   });
 
-  it('a definition that differs: named with the difference, exit 2', async () => {
+  it('names a definition that differs, shows the difference, and exits with 2', async () => {
     await register();
     definitions.set(`workflows/tasks/movies_intake${definitions.suffix}.json`, ['retryCount'], 2);
     const result = await status();
@@ -124,7 +124,7 @@ describe('service-router status', () => {
     expect(result.stdout).toMatch(/^ {4}- {2}"retryCount": 0,\n {4}\+ {2}"retryCount": 2,$/m);
   });
 
-  it('a worker that polls: listed with its domain; a task type nobody polls: says so', async () => {
+  it('lists a polling worker with its domain, and says that nobody polls another task type', async () => {
     const taskType = `movies_intake${definitions.suffix}`;
     await register();
     expect((await status()).stdout).toMatch(new RegExp(`^${taskType} +- +0 +nobody polls +-$`, 'm'));
@@ -151,7 +151,7 @@ describe('through the router', () => {
   afterAll(() => stack?.stop());
   const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'ops-secret' };
 
-  it('register and status as the ops client: the same results as directly at the engine', async () => {
+  it('register and status have the same results as directly on the engine', async () => {
     const through = ['--router', stack.url, '--dir', definitions.dir];
     const registered = await runCli(['register', ...through], ops);
     expect(registered).toMatchObject({ exitCode: 0, stderr: '' });
@@ -159,20 +159,20 @@ describe('through the router', () => {
     expect((await runCli(['status', ...through], ops)).stdout).toContain(`definitions  all ${count()} match the files`);
   });
 
-  it('a client given as options: used instead of the configured one', async () => {
+  it('a client given as options is used instead of the configured client', async () => {
     const options = ['--client-id', 'ops', '--client-secret', 'ops-secret', '--dry-run'];
     const { exitCode } = await runCli(['register', '--router', stack.url, ...options], { OPS_CLIENTID: 'nobody' });
     expect(exitCode).toBe(0);
   });
 
-  it('a client that may not register: the reason from the router, exit 1', async () => {
+  it('prints the reason from the router and exits with 1 for a client that may not register', async () => {
     const env = { OPS_CLIENTID: 'worker', OPS_CLIENTSECRET: 'worker-secret' };
     const { exitCode, stderr } = await runCli(['register', '--router', stack.url, '--dir', definitions.dir], env);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/responded with 403: /);
   });
 
-  it('a wrong secret: no token, exit 1', async () => {
+  it('exits with 1 for a wrong secret, and does not repeat the secret', async () => {
     const env = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'guessed' };
     const { exitCode, stderr } = await runCli(['status', '--router', stack.url], env);
     expect(exitCode).toBe(1);

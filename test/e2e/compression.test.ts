@@ -13,7 +13,7 @@ import { engineOfRun } from './engine-of-run.ts';
 
 const text = JSON.stringify({ film: 'a film about a film about a film. '.repeat(400) });
 const seen: IncomingMessage[] = [];
-/** A back end that responds with a large JSON document and the header fields in the query. */
+/** A back end that responds with a large JSON document and with the header fields that the query contains. */
 const backEnd = createServer((request, response) => {
   seen.push(request);
   const fields = Object.fromEntries(new URL(request.url ?? '', 'http://x').searchParams);
@@ -40,7 +40,7 @@ describe('a response over 1 KiB', () => {
   it.each([
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
-  ] as const)('in %s: decodes to the bytes of the back end, with its own Content-Length', async (coding, decode) => {
+  ] as const)('in %s decodes to the bytes of the back end, with its own Content-Length', async (coding, decode) => {
     const answer = await demo('/adaptor/001/large', asking(coding));
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({ 'content-encoding': coding, vary: 'Accept-Encoding' });
@@ -80,7 +80,7 @@ describe('a response over 1 KiB', () => {
 });
 
 describe('a response that is sent again', () => {
-  it('at /executions/{id}/response, and for its Idempotency-Key: encoded as each request accepts', async () => {
+  it('is encoded as each request accepts, at /executions/{id}/response and for its Idempotency-Key', async () => {
     const put = { method: 'PUT', headers: { 'idempotency-key': randomUUID() } };
     const first = await demo('/adaptor/001/large', put);
     expect(first.text).toBe(text);
@@ -94,8 +94,8 @@ describe('a response that is sent again', () => {
   });
 });
 
-describe('what is never compressed', () => {
-  it('a response of the token path', async () => {
+describe('never compresses a response', () => {
+  it('of the token path', async () => {
     for (const [path, type, body] of [
       [
         '/token/v1/token',
@@ -111,7 +111,7 @@ describe('what is never compressed', () => {
     }
   });
 
-  it("the engine's API, where one response holds requests of several clients", async () => {
+  it("of the engine's API, which may contain requests of several clients", async () => {
     const ops = await callerFor(stack.url, 'ops');
     const answer = await ops('/conductor/api/metadata/workflow', asking('br, gzip'));
     expect(answer.bytes.length).toBeGreaterThan(1_024);

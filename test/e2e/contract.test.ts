@@ -1,5 +1,5 @@
-// Tests that the responses of every operation of /openapi.json, called on a whole stack with the document's examples,
-// are as described.
+// Tests that every operation in /openapi.json, called on a complete stack with the document's examples, responds as
+// described.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ afterAll(async () => {
   rmSync(backEndsDir, { recursive: true, force: true });
 });
 
-/** Fills path parameters with the examples of the document; one without an example gets a word that names nothing. */
+/** Fills each path parameter with its example in the document, or else with a word that names nothing. */
 function fillIn(template: string, parameters: readonly Parameter[]): string {
   const of = (name: string) => parameters.find((parameter) => parameter.in === 'path' && parameter.name === name);
   return template.replace(/\{(\w+)\}/g, (_, name: string) =>
@@ -82,8 +82,8 @@ function requestOf({ method, path, operation }: Step): CallOptions {
 }
 
 /**
- * Returns true for operations that describe their success. Examples name no existing execution; executions have a
- * separate test.
+ * Returns true for operations that describe a successful response. Operations on executions have a separate test,
+ * because no example names an existing execution.
  */
 const expectsSuccess = ({ operation: { responses = {}, tags = [] } }: Step) =>
   !tags.includes('executions') &&
@@ -121,7 +121,7 @@ describe('every operation of the document', () => {
     expect([cancelled.status, cancelled.json()['type']]).toEqual([409, '/problems/execution-ended']);
   });
 
-  it('that needs a token, called without → 401 unauthorized; with an invalid one → 401 invalid-token', async () => {
+  it('that needs a token, called without one → 401 unauthorized; with an invalid one → 401 invalid-token', async () => {
     const secured = steps.filter(({ operation }) => operation.security?.some((each) => 'accessToken' in each));
     expect(secured.length).toBeGreaterThan(30);
     for (const { name, method, path } of secured) {

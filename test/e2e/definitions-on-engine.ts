@@ -34,8 +34,8 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
     start: (command: string, options: string[], url = engineUrl) =>
       startCli([command, '--engine', url, ...scope, ...options]),
     /**
-     * Returns the definitions that the engine has, without the random part of their names (`workflow moviesWF v1`),
-     * sorted.
+     * Returns the names of the definitions in the engine, sorted and without their random part (for example `workflow
+     * moviesWF v1`).
      */
     async registered() {
       const namesAt = async (path: string) =>
@@ -62,7 +62,7 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
     async completeTask(taskType: string) {
       const poll = `/tasks/poll/batch/${taskType}?count=1&timeout=2000&workerid=test`;
       const [task] = await get<{ taskId: string; workflowInstanceId: string }[]>(poll);
-      if (task === undefined) throw new Error(`no task of ${taskType} waits`);
+      if (task === undefined) throw new Error(`no task of the type ${taskType} is waiting`);
       const { taskId, workflowInstanceId } = task;
       const outputData = { outbound: { statusCodeValue: 200 } };
       await send('POST', '/tasks', { taskId, workflowInstanceId, status: 'COMPLETED', outputData });
@@ -70,14 +70,14 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
     },
     /** Returns the status of an execution. */
     statusOf: async (id: string) => (await execution(id)).status,
-    /** Changes something in the engine behind the CLI's back. */
+    /** Sends a call directly to the engine, to change it without the CLI. */
     send,
   };
 }
 
 export type DefinitionsOnEngine = ReturnType<typeof definitionsOn>;
 
-/** Returns a definition of the copy as an object, with the members of `change`. */
+/** Returns a definition of the copy as an object, with the members of `change` added or replaced. */
 export function definitionIn({ dir }: RandomDefinitions, file: string, change: object = {}): Record<string, unknown> {
   const path = `${dir}/${file}`;
   if (!existsSync(path)) throw new Error(`there is no ${file}`);

@@ -14,9 +14,9 @@ import { type RedisServer, startRedisServer } from '../stack/redis-server.ts';
 import { startStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-/** This file counts calls: no request may fail because the machine is busy. */
+/** These tests count calls, so no request may fail because the machine is busy. */
 const longDeadlines = { CONDUCTOR_TIMEOUTMS: '60000', ROUTER_RESPONSEDEADLINEMS: '60000' };
-/** Calls that are independent of requests: queue polls once a second, and definition reads once a minute. */
+/** Returns true for calls that do not depend on requests: polls once a second, definition reads once a minute. */
 const isBackground = (target: string) => /^\/api\/(metadata|event|tasks\/poll)/.test(target);
 
 describe('two routers with Redis', requires('redis'), () => {
@@ -92,20 +92,20 @@ describe('two routers with Redis', requires('redis'), () => {
     const reads = byDepth(200, 1_000);
     const { calls, statusReads, polls, seconds } = await callsOf(() => readMany(reads, 'counted'));
     process.stdout.write(
-      `${(calls / reads).toFixed(3)} engine calls a read, ${(polls / seconds).toFixed(1)} looks/s\n`,
+      `${(calls / reads).toFixed(3)} engine calls per read, ${(polls / seconds).toFixed(1)} polls/s\n`,
     );
     const startsAndResults = calls - statusReads;
     expect(startsAndResults / reads).toBeGreaterThanOrEqual(2);
     expect(startsAndResults / reads).toBeLessThanOrEqual(2.05);
     // A router also reads the status of an execution that takes much longer than the average, as some do on a busy
-    // machine. If wake-ups between the routers failed, half of the reads would need that: those completed through the
-    // other router.
+    // machine. If wake-ups between the routers failed, half of the reads would need such a status read: those completed
+    // through the other router.
     expect(statusReads / reads).toBeLessThanOrEqual(0.25);
-    // Each router polls the engine once a second, independent of the load.
+    // Each router polls the engine once a second, regardless of the load.
     expect(polls).toBeLessThanOrEqual(4 + 2.5 * seconds);
   });
 
-  it('reads and writes: no write is applied twice, and at most one read in a hundred is done twice', async () => {
+  it('with reads and writes, no write is applied twice, and at most one read in a hundred is sent twice', async () => {
     const writes = byDepth(40, 300);
     const write = async (n: number) => {
       const answer = await callers[n % 2]!(`/adaptor/001/write-${n}`, { method: 'POST', body: 'x' });
@@ -125,7 +125,7 @@ describe('two routers with Redis', requires('redis'), () => {
     expect(twice.length).toBeLessThanOrEqual(0.01 * 3 * writes);
   });
 
-  it('Redis lost: every read gets its response', async () => {
+  it('every read gets its response when Redis is lost', async () => {
     await redis.kill();
     await readMany(20, 'without-redis');
     await redis.restart();

@@ -57,7 +57,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     return block;
   };
 
-  it('is where / redirects to', () => expect(page.url()).toBe(`${stack.url}/docs`));
+  it('is the target of the redirect from /', () => expect(page.url()).toBe(`${stack.url}/docs`));
 
   it('shows every operation of the document except those listed under another path', async () => {
     const { paths } = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApiDocument;
@@ -81,7 +81,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     await page.locator('.modal-ux .close-modal').click();
   });
 
-  it('try it: credentials of a dev client → a token from the token path → the response from the back end', async () => {
+  it('Try it out: gets a token with the credentials of a dev client, and shows the back end’s response', async () => {
     await page.locator('.auth-wrapper .authorize').first().click();
     const dialog = page.locator('.auth-container', { hasText: 'accessToken (OAuth2, clientCredentials)' });
     await dialog.locator('input[data-name="clientId"]').fill('demo');
@@ -102,7 +102,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     expect(await answer.innerText()).toContain('x-execution-id');
   });
 
-  it('try it: a PATCH with the example of the document changes the person', async () => {
+  it('Try it out: a PATCH with the example of the document changes the person', async () => {
     const block = await open('/adaptor/{mis}/mock/colleges/{college}/persons/{sisPersonId}', 'patch');
     await block.locator('.execute').click();
     const answer = block.locator('.live-responses-table');
@@ -112,7 +112,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     await picture('4-patch');
   });
 
-  it('a problem page is styled, under a content security policy of its own', async () => {
+  it('a problem page is styled under its own content security policy', async () => {
     const problem = await browser.newPage();
     problem.on('console', (message) => complaints.push(message.text()));
     await problem.goto(`${stack.url}/problems/wait-budget-spent`);
@@ -122,7 +122,7 @@ describe('/docs in a browser', requires('full', 'chromium'), () => {
     await problem.close();
   });
 
-  it('nothing violated the policy, no script failed, nothing was fetched from elsewhere', () => {
+  it('nothing violated the policy, no script failed, and nothing was fetched from another origin', () => {
     expect(complaints).toEqual([]);
     expect(foreign).toEqual([]);
   });

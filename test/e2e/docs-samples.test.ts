@@ -1,4 +1,4 @@
-// Tests that the commands of README, tutorials and how-tos, run unchanged, print what the pages show.
+// Tests that the commands in the README, the tutorials and the how-tos, run unchanged, print what the pages show.
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { isRun, readSamples, samplePages } from '../docs/samples/samples.ts';

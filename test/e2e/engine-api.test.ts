@@ -33,7 +33,7 @@ const json = (body: unknown, method = 'POST') => ({
 });
 const api = (path: string) => `/conductor/api${path}`;
 
-/** Starts the workflow of these tests directly at the engine, as other programs may do. */
+/** Starts the workflow of these tests directly on the engine, as other programs may do. */
 async function startElsewhere(input: unknown, taskToDomain = {}): Promise<string> {
   const answer = await call(`${engineUrl}/api/workflow`, json({ name: workflow, version: 1, input, taskToDomain }));
   return answer.text;
@@ -70,7 +70,7 @@ describe('operators', () => {
     expect((await ops(api(`/metadata/workflow/${workflow}?version=1`))).json()).toMatchObject({ name: workflow });
   });
 
-  it('may not work on tasks', async () => {
+  it('may not poll tasks', async () => {
     const answer = await ops(api(`/tasks/poll/batch/${taskType}?count=1&timeout=0`));
     expect(answer.status).toBe(403);
     expect(answer.headers['www-authenticate']).toContain('scope="conductor_worker"');
@@ -100,13 +100,13 @@ describe('workers', () => {
     ['GET', '//admin/config'],
     ['GET', '/tasks;x=1/../admin'],
     ['GET', '/metadata/%2561dmin'],
-  ])('%s %s does not exist, whatever the scope', async (method, path) => {
+  ])('%s %s → 400 or 404, whatever the scope', async (method, path) => {
     const answer = await ops(api(path), method === 'GET' ? {} : json({}, method));
     expect([400, 404]).toContain(answer.status);
     expect(answer.headers['content-type']).toBe('application/problem+json');
   });
 
-  it('poll, get a task of an execution started elsewhere, report it, and the execution completes', async () => {
+  it('poll and report the task of an execution that another program started, and complete the execution', async () => {
     const id = await startElsewhere({ n: 1 });
     const polled = await worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=5000&workerid=w1`));
     const [task] = polled.json<Task[]>();
@@ -118,7 +118,7 @@ describe('workers', () => {
     expect((await worker(api('/tasks'), json(result))).status).toBe(200);
   });
 
-  it('an exchange reports results and brings the next tasks; numbers reach the engine as they were written', async () => {
+  it('an exchange reports results and returns the next tasks; numbers reach the engine as written', async () => {
     const ids = [await startElsewhere({ n: 1 }), await startElsewhere({ n: 2 })];
     const exchange = async (count: number, ...results: string[]) => {
       const header = JSON.stringify({ workerId: 'x', timeout: 5_000, wanted: [{ taskType, count }] });
@@ -146,7 +146,7 @@ describe('workers', () => {
     expect((await call(`${engineUrl}/api/workflow/${id}`)).text).toContain('"n":12345678901234567890');
   });
 
-  it('a poll that finds no task is held for its timeout, and returns no task', async () => {
+  it('a poll that finds no task is held for its timeout, and then returns none', async () => {
     const startedAt = performance.now();
     const answer = await worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=400`));
     expect(answer.json()).toEqual([]);
@@ -156,7 +156,7 @@ describe('workers', () => {
 
   it('polls whose workers have disconnected take no task', async () => {
     const leave = new AbortController();
-    // More than the few polls that the workers of the stack hold.
+    // More polls than the workers of the stack have open.
     const gone = Array.from({ length: 20 }, () =>
       worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=20000`), { signal: leave.signal }).catch(
         () => undefined,
@@ -187,7 +187,7 @@ describe('workers', () => {
     await Promise.all(held);
   });
 
-  it('bad polls and results are refused with a reason', async () => {
+  it('invalid polls and results are refused with a reason', async () => {
     expect((await worker(api(`/tasks/poll/batch/${taskType}?count=x`))).status).toBe(400);
     expect((await worker(api('/tasks'), json({ status: 'COMPLETED' }))).json()).toMatchObject({
       status: 400,
@@ -231,7 +231,7 @@ describe('a stock SDK worker', () => {
         Array.from({ length: 20 }, (_, n) => startElsewhere({ n }, { [taskType]: domain })),
       );
       for (const [n, id] of ids.entries()) {
-        const execution = await pollUntil(`execution ${n}`, async () => {
+        const execution = await pollUntil(`execution ${n} to complete`, async () => {
           const found = await statusOf(id);
           return found.status === 'COMPLETED' && found;
         });
@@ -242,7 +242,7 @@ describe('a stock SDK worker', () => {
     }
   });
 
-  it('with a wrong secret gets 401 as JSON', async () => {
+  it('gets 401 as JSON with a wrong secret', async () => {
     const answer = await call(`${stack.url}${api('/token')}`, json({ keyId: 'worker', keySecret: 'wrong' }));
     expect(answer.status).toBe(401);
     expect(answer.json()).toMatchObject({ status: 401 });

@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 
 export interface EngineOfRun {
   readonly url: string;
-  /** Folder of the engine's database and log; CONDUCTOR_STATE_DIR for an engine that was given. */
+  /** Folder of the engine's database and log; CONDUCTOR_STATE_DIR for an engine that CONDUCTOR_URL names. */
   readonly stateDir: string;
 }
 
@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** Returns the engine of the vitest worker that runs this file. Vitest numbers concurrent workers from 1. */
+/** Returns the engine of the Vitest worker that runs this file. Vitest numbers concurrent workers from 1. */
 export function engineOfRun(): EngineOfRun {
   const engines = inject('engines');
   const engine = engines[Number(process.env['VITEST_POOL_ID']) - 1];

@@ -1,5 +1,5 @@
-// Tests of the pages of executions on an engine without a search index: the list says so, an execution is still found by
-// its id, and no follow-up executions are expected.
+// Tests of the pages for executions on an engine without a search index: the list says so, an execution is still found
+// by its id, and no follow-up executions are expected.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

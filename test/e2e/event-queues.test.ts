@@ -1,4 +1,4 @@
-// Tests of more event handlers than the engine has cores, on each store: the engine serves the queue of every handler.
+// Tests that the engine serves the queue of every event handler, on each store, even with fewer cores than handlers.
 
 import { describe, it } from 'vitest';
 import { type EngineKind, startFaultEngine } from '../faults/engine.ts';

@@ -35,7 +35,7 @@ const complete = ({ taskId, workflowInstanceId }: Task, outputData: TaskResult['
 const correlated = (name: string, executionId: string) =>
   get<EngineExecution[]>(`/api/workflow/${name}/correlated/${executionId}?includeClosed=true&includeTasks=false`);
 
-/** Runs college-adaptorWF to its end with this response from the back end, and returns the execution id. */
+/** Runs college-adaptorWF to completion with this response from the back end, and returns the execution id. */
 async function route(httpMethod: string, status: number | undefined, version = 2): Promise<string> {
   const inbound = createInbound({
     httpMethod,
@@ -75,12 +75,12 @@ async function answerMdm({ workflowId }: EngineExecution, interestedSystems: unk
 beforeAll(async () => {
   // Workers of an earlier file would take the tasks.
   await stopIdleWorkers();
-  // The engine may take a minute to listen to a new handler's queue.
+  // The engine may take a minute to start listening to a new handler's queue.
   await answerMdm(await mdmOf(await route('PATCH', 200)), []);
 });
 
 describe('the event of a PATCH', () => {
-  it.each([200, 204, 299])('PATCH with status %i: starts mdmWF once, correlated with the PATCH', async (status) => {
+  it.each([200, 204, 299])('a PATCH with status %i starts mdmWF once, correlated with the PATCH', async (status) => {
     const executionId = await route('PATCH', status);
     const mdm = await mdmOf(executionId);
     expect(mdm.input).toMatchObject({
@@ -94,7 +94,7 @@ describe('the event of a PATCH', () => {
     expect(await correlated('mdmWF', executionId)).toHaveLength(1);
   });
 
-  it('PATCH with status 300, 404, 409, 500 or none, GET, PUT, and version 1: start nothing', async () => {
+  it('a PATCH with status 300, 404, 409, 500 or none, a GET, a PUT, and version 1 start nothing', async () => {
     const quiet = [
       await route('PATCH', 300),
       await route('PATCH', 404),
@@ -105,12 +105,12 @@ describe('the event of a PATCH', () => {
       await route('PUT', 200),
       await route('PATCH', 200, 1),
     ];
-    // The engine handles events in order: when this event has had its effect, all earlier ones have been handled.
+    // The engine handles events in order: when this event has had its effect, all earlier events have been handled.
     await answerMdm(await mdmOf(await route('PATCH', 200)), []);
     for (const executionId of quiet) expect(await correlated('mdmWF', executionId)).toEqual([]);
   });
 
-  it("mdmWF: in the default pool, whatever the domain of the PATCH's college", async () => {
+  it("mdmWF runs in the default pool, whatever the domain of the PATCH's college", async () => {
     const mdm = await mdmOf(await route('PATCH', 200));
     expect(mdm.taskToDomain ?? {}).toEqual({});
     expect((await answerMdm(mdm, []))['domain']).toBeUndefined();
@@ -121,13 +121,13 @@ describe('the events of mdmWF', () => {
   it.each([
     ['an empty list', []],
     ['no list', undefined],
-  ])('%s of interested systems: mdmWF completes', async (_what, systems) => {
+  ])('mdmWF completes with %s of interested systems', async (_what, systems) => {
     const mdm = await mdmOf(await route('PATCH', 200));
     await answerMdm(mdm, systems);
     expect(await engine.getStatus(mdm.workflowId)).toMatchObject({ status: 'COMPLETED' });
   });
 
-  it('several interested systems: each has its event, and the share of 002 waits in the domain 002', async () => {
+  it('each of several interested systems gets an event, and the share of 002 waits in the domain 002', async () => {
     const executionId = await route('PATCH', 200);
     const mdm = await mdmOf(executionId);
     const unknown = `X${randomBytes(2).toString('hex')}`;

@@ -46,7 +46,7 @@ function untilShared(source: string): Promise<boolean> {
     'the share to complete',
     async () =>
       (await call(`${engineUrl}${path}`)).json<{ status: string }[]>().some((one) => one.status === 'COMPLETED'),
-    // The engine may take a minute to listen to a new handler's queue.
+    // The engine may take a minute to start listening to a new handler's queue.
     { timeoutMs: 100_000, everyMs: 200 },
   );
 }
@@ -73,7 +73,7 @@ afterAll(async () => {
   await proxy?.stop();
 });
 
-/** Registers a workflow with task types that this product's own definitions do not use, but other workflows may. */
+/** Registers a workflow with task types that this product's own definitions do not use but others may. */
 async function registerDrawn(): Promise<void> {
   const simple = (name: string) => ({ name: 'movies_intake', taskReferenceName: name, type: 'SIMPLE' });
   const definition = {
@@ -119,7 +119,7 @@ const rowsOf = (html: string) =>
   [...html.matchAll(/<th scope="row">\s*<a class="id" href="\/executions\/([\w-]+)"/g)].map(([, id]) => id);
 
 describe('the list', () => {
-  it('shows the executions of a route in pages, and the next page has others', async () => {
+  it('shows the executions of a route in pages that do not overlap', async () => {
     const first = (await get('/executions?route=movies')).text;
     expect(rowsOf(first)).toHaveLength(25);
     const next = /href="([^"]*)" rel="next"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
@@ -142,7 +142,7 @@ describe('the list', () => {
     expect(text).not.toMatch(/moviesWF\s*<small>/);
   });
 
-  it('shows hanging executions, the oldest first, with what they wait for', async () => {
+  it('shows what a hanging execution waits for', async () => {
     const { text } = await get('/executions?state=running&workflow=moviesWF');
     expect(rowsOf(text)).toContain(hanging);
     expect(text).toMatch(/waits for a worker to take movies_intake in domain nobody \(\d+ s so far\)/);
@@ -154,7 +154,7 @@ describe('the list', () => {
     expect(text).toMatch(/client: only letters[\s\S]*state: unknown[\s\S]*until: not a time/);
   });
 
-  it('finds an execution by its id or the request id, and says when it finds none', async () => {
+  it('finds an execution by its id or its request id, and says when it finds none', async () => {
     const find = async (id: string) => (await get(`/executions/find?id=${encodeURIComponent(id)}`)).headers['location'];
     expect(await find(` ${executionOf(failed)} `)).toBe(`/executions/${executionOf(failed)}`);
     const byRequest = String(await find(String(failed.headers['x-request-id'])));
@@ -171,7 +171,7 @@ describe('the list', () => {
 });
 
 describe('an execution', () => {
-  it('shows timeline, diagram and a link to the engine’s UI, and no personal value', async () => {
+  it('shows a diagram and a link to the engine’s UI, and masks text in inputs', async () => {
     const { status, text, headers } = await get(`/executions/${executionOf(patched)}`);
     expect(status).toBe(200);
     expect(headers['content-security-policy']).toContain("script-src 'self'");
@@ -182,14 +182,14 @@ describe('an execution', () => {
     expect(text).toMatch(/‹text, length \d+›/);
   });
 
-  it('no page contains a personal value, whatever the request was', async () => {
+  it('contains no personal value, whatever the request was', async () => {
     const share = rowsOf((await get('/executions?workflow=mdm-shareWF')).text)[0];
     const ids = [executionOf(patched), executionOf(failed), String(share), hanging, drawn];
     const pages = ['/executions', '/executions?route=movies', ...ids.map((id) => `/executions/${id}`)];
     for (const path of pages) expect({ path, found: findIn((await get(path)).text) }).toEqual({ path, found: [] });
   });
 
-  it('says why it failed', async () => {
+  it('says why the execution failed', async () => {
     const { text } = await get(`/executions/${executionOf(failed)}`);
     expect(text).toMatch(/back-end-bad-answer: /);
     expect(text).toMatch(/class="state bad">failed/);
@@ -237,7 +237,7 @@ describe('an execution', () => {
 });
 
 describe('access', () => {
-  it('refuses other methods, other host names, and requests for resources that pages of other origins embed', async () => {
+  it('refuses other methods, other host names, and embedding in pages of other origins', async () => {
     const path = `${stack.operationsUrl}/executions/${executionOf(failed)}`;
     expect((await call(path, { method: 'POST' })).status).toBe(405);
     expect((await call(path, { method: 'DELETE' })).status).toBe(405);
@@ -257,7 +257,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
   const open = (path: string, options = {}): Promise<OpenPage> =>
     openPage(browser, `${stack.operationsUrl}${path}`, options);
 
-  it('can be used without a mouse: an id is typed, its page opens, a link in the drawing is followed', async () => {
+  it('can be used with the keyboard alone: the id field and the links in the diagram open pages', async () => {
     const { page, complaints, close } = await open('/');
     await page.locator('#find').focus();
     await page.keyboard.type(executionOf(patched));
@@ -277,7 +277,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     ['dark', 360],
     ['light', 1280],
     ['dark', 1280],
-  ] as const)('%s, %i pixels wide: nothing overflows, and every text is legible', async (colorScheme, width) => {
+  ] as const)('%s, %i pixels wide: nothing overflows, and all text is legible', async (colorScheme, width) => {
     const ids = { round: executionOf(patched), failed: executionOf(failed), drawn };
     const paths = Object.entries(ids).map(([name, id]) => [name, `/executions/${id}`] as const);
     for (const [name, path] of [['list', '/executions'], ['running', '/executions?state=running'], ...paths] as const) {
@@ -291,7 +291,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     }
   });
 
-  it('without scripts: the same page', async () => {
+  it('shows the same page without scripts', async () => {
     const { page, close } = await open(`/executions/${executionOf(patched)}`, { javaScriptEnabled: false });
     expect(await page.locator('.timeline tbody tr').count()).toBe(3);
     expect(await page.locator('.diagram').count()).toBe(2);
@@ -327,7 +327,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await close();
   });
 
-  it('says that the engine is unavailable, even on an open page, and recovers when it is back', async () => {
+  it('says that the engine is unavailable, even on an open page, and recovers when the engine is back', async () => {
     const { page, close } = await open(`/executions/${hanging}`);
     await proxy.cut();
     await page.waitForSelector('text=The engine does not respond', { timeout: 20_000 });
@@ -340,7 +340,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await close();
   });
 
-  it('a frozen engine: the page says so at its deadline', async () => {
+  it('says within 12 seconds that a frozen engine does not respond', async () => {
     proxy.freeze();
     const startedAt = performance.now();
     const { status, text } = await get('/executions');

@@ -1,4 +1,4 @@
-// Tests of the cases of `npm run faults` that are quick enough for every run, with the same invariants except I2.
+// Runs those cases of `npm run faults` that are quick enough for every run, and checks all invariants except I2.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Case } from '../faults/cases/case.ts';
@@ -12,7 +12,7 @@ import { byDepth } from '../run/depth.ts';
 import { pollUntil } from '../stack/poll-until.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-/** Multiplies time limits, because other tests run at the same time; `npm run faults` checks the real limits. */
+/** Factor for time limits, because other tests run at the same time; `npm run faults` checks the real limits. */
 const timesJudged = 10;
 
 let world: World;
@@ -24,7 +24,7 @@ beforeAll(async () => {
     {
       budgetMs: 12_000,
       slack: timesJudged,
-      // A notification whose worker dies is retried only after a minute; the long runs cover it.
+      // A notification whose worker dies is retried only after a minute; the long runs cover this case.
       patches: false,
       ...withDyingWorkers,
     },
@@ -42,17 +42,17 @@ afterEach(async () => {
 
 const named = (name: string) => [...workerCases, ...routerCases].find((each) => each.name === name) as Case;
 
-describe('killed', () => {
+describe('a killed worker or router violates no invariant', () => {
   const quick = ['worker-killed-between-call-and-report', 'router-killed-with-100-in-flight'];
   const others = ['worker-killed-before-call', 'worker-killed-after-report'];
   it.each([...quick, ...byDepth([], others)])('%s', async (name) => {
     await named(name).tryOnce(world);
-    // Each case is judged by its own complaints.
+    // Removes the complaints, so that each case is judged only by its own.
     expect(world.complaints.splice(0)).toEqual([]);
   });
 });
 
-it('an engine that is frozen: every request ends within its budget', async () => {
+it('every request ends within its response deadline while the engine is frozen', async () => {
   world.proxies.engine.freeze();
   const { movie, put } = world.operations;
   const outcomes = await Promise.all(Array.from({ length: 90 }, (_, index) => (index % 3 === 0 ? put() : movie())));
@@ -60,19 +60,19 @@ it('an engine that is frozen: every request ends within its budget', async () =>
   expect(outcomes.map(({ status }) => status).filter((status) => status !== 503 && status !== 504)).toEqual([]);
 });
 
-it('an engine that returns 500 after starting the workflow: the outcome of the write is unknown', async () => {
+it('returns 504 outcome-unknown for a write when the engine returns 500 after starting the workflow', async () => {
   world.proxies.engineCalls.mood = '500-after';
   const { status, problem } = await world.operations.put();
   world.proxies.engineCalls.mood = 'pass';
   expect([status, problem]).toEqual([504, 'outcome-unknown']);
 });
 
-it('no fault violated an invariant, all but I2 were checked, and the router has released everything', async () => {
+it('no fault violated an invariant, every invariant except I2 was checked, and no wait remains', async () => {
   await world.untilServed();
   await load.stop();
   const { violations, judged } = world.verdict();
   expect(violations).toEqual([]);
-  // I2 is about PATCHes, of which this file sends none.
+  // I2 concerns PATCH requests, and this file sends none.
   expect(invariants.filter((invariant) => judged[invariant] === 0)).toEqual(['I2']);
   // The router keeps following a write whose client received 504 until the write has ended.
   await pollUntil('every wait to end', async () => (await world.levels()).waits === 0);

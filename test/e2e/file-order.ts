@@ -1,11 +1,11 @@
-// The order in which files of the suite start: files that use the same processes follow each other, large ones first.
+// A Vitest sequencer for the end-to-end tests: files that use the same processes follow each other, large files first.
 
 import { readFileSync } from 'node:fs';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files with their own stack or engine, then shared stacks without workers, then shared stacks with other options;
- * files with the usual shared stack come last.
+ * Kinds of files in the order in which they run: files with their own stack or engine, with a shared stack without
+ * workers, and with a shared stack with other options. Files with the default shared stack come last.
  */
 const patterns = [
   /\b(?:launchStack|startStack|startWorld|startFaultEngine|startPreparedEngine|SampleRunner)\(/,

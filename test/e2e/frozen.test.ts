@@ -35,7 +35,7 @@ beforeAll(async () => {
   stack = await shareStack({
     engineUrl,
     router: { ROUTER_RESPONSEDEADLINEMS: '2000' },
-    // A long poll: the stopped worker must still have an open poll, which receives the task.
+    // Long, because the stopped worker must still have an open poll, which receives the task.
     workers: { WORKERS_POLLTIMEOUTMS: '60000', WORKERS_TASKTYPES: 'college-adaptor_intake' },
     backEnds: { BACKENDS_HISTORY_FILE: historyFile },
     colocatedDomain: null,
@@ -81,13 +81,13 @@ const ended = (id: string) => async (): Promise<WholeExecution | undefined> => {
 };
 
 describe('a process that is stopped and continued', () => {
-  it('a worker, past the response timeout of its write: the back end does not get the write', async () => {
+  it('a worker continues after the response timeout of its write: the back end does not get the write', async () => {
     const path = newPath();
     await pollUntil('an open poll', async () => (await readCount(stack.operationsUrl, 'router_held_polls')) > 0);
     const answer = await whileStopped(stack.workers[0], async () => {
       const { status, json } = await demo(path, write);
       const { executionId } = json<{ executionId: string }>();
-      await pollUntil('the engine to give the task up', async () => {
+      await pollUntil('the engine to give up the task', async () => {
         // Without this call, the engine might take up to half a minute to check the execution.
         await executions.decide(executionId);
         return ended(executionId)();
@@ -99,7 +99,7 @@ describe('a process that is stopped and continued', () => {
     expect((await executions.readWhole(answer.executionId))?.status).toBe('TIMED_OUT');
   });
 
-  it('a router, after the client of a write has left: the back end does not get the write', async () => {
+  it('a router continues after the client of a write has gone: the back end does not get the write', async () => {
     const token = await tokenOf(stack.url);
     const path = newPath();
     const headers = { ...write.headers, authorization: `bearer ${token}` };
@@ -112,7 +112,7 @@ describe('a process that is stopped and continued', () => {
   });
 });
 
-it('a late second execution for an Idempotency-Key: terminated, and the back end gets no second write', async () => {
+it('a late second execution for an Idempotency-Key is terminated, and the back end gets no second write', async () => {
   const path = newPath();
   const keyed = { ...write, headers: { ...write.headers, 'idempotency-key': randomUUID() } };
   // The response deadline is short; a repetition gets the response of the same execution.

@@ -1,4 +1,5 @@
-// Provides real engines with registered definitions for the whole run: the one at CONDUCTOR_URL, or otherwise new ones.
+// Provides real engines with registered definitions for the whole run: the engine at CONDUCTOR_URL, or new engines if
+// CONDUCTOR_URL is not set.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

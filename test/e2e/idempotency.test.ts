@@ -1,4 +1,4 @@
-// Tests of safe retries: one key starts one execution, at every router and despite failures.
+// Tests of safe retries: one key starts only one execution, on any router and despite failures.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const historyFile = join(dir, 'history.jsonl');
 writeFileSync(historyFile, '');
 const [oldKey, newKey] = ['old', 'new'].map((id) => `${id}:${randomBytes(32).toString('base64')}`) as [string, string];
 
-/** Limits that admit all pairs, because these tests are not about overload. */
+/** Limits that admit all requests, because these tests are not about overload. */
 const room = {
   ADMISSION_QUEUELENGTH: '2000',
   ADMISSION_QUEUEMS: '60000',
@@ -68,7 +68,7 @@ const keyed = (key: string, options: CallOptions = {}): CallOptions => ({
 const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
 const replayed = ({ headers }: RouterAnswer) => headers['idempotency-replayed'];
 
-/** Returns the requests that the back ends received at a path of `echo`, or at paths that contain a text. */
+/** Returns the requests that the back ends received for paths that contain the last segment of `path`. */
 function received(path: string): (BackEndEvent & { target: string })[] {
   const text = path.slice(path.lastIndexOf('/') + 1);
   const lines = readFileSync(historyFile, 'utf8').trimEnd().split('\n');
@@ -78,7 +78,7 @@ function received(path: string): (BackEndEvent & { target: string })[] {
     .filter(({ event }) => event === 'received');
 }
 
-/** Returns a response without the parts that differ in every exchange. */
+/** Returns a response without the parts that differ from one exchange to the next. */
 function essence({ status, bytes, headers }: RouterAnswer) {
   const {
     date: _d,
@@ -97,8 +97,8 @@ async function restartRouter(env: Record<string, string>): Promise<void> {
   await stack.restartRouter(env);
 }
 
-describe.skipIf(engineOfRun().stateDir === '')('an execution that a killed engine has never scheduled', () => {
-  it('is continued when its key is repeated, although the index lacks the execution', async () => {
+describe.skipIf(engineOfRun().stateDir === '')('an execution that a killed engine never scheduled', () => {
+  it('is continued when its request is repeated, although the index lacks the execution', async () => {
     const [path, key] = [echo(), randomUUID()];
     await Promise.all(stack.workers.map((workers) => workers.stop()));
     stack.workers = [];
@@ -120,7 +120,7 @@ describe.skipIf(engineOfRun().stateDir === '')('an execution that a killed engin
 
 describe('the same key and the same request', () => {
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-    '%s: the first response again; the back end received the request once',
+    '%s gets the first response again, and the back end receives the request once',
     async (method) => {
       const path = echo();
       const options = keyed(randomUUID(), { method });
@@ -143,7 +143,7 @@ describe('the same key and the same request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it('a problem is replayed as well, byte for byte', async () => {
+  it('a problem document is replayed as well, byte for byte', async () => {
     const path = `/adaptor/001/mock/faults/cut/1?x=/${randomUUID()}`;
     const key = randomUUID();
     const first = await demo(path, keyed(key));
@@ -154,7 +154,7 @@ describe('the same key and the same request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it('while the first request is in progress: 409 with its links; then its response', async () => {
+  it('get 409 with links while the first request is in progress, and then its response', async () => {
     const path = `/adaptor/001/mock/faults/slow/5000?x=/${randomUUID()}`;
     const options = keyed(randomUUID());
     const first = demo(path, options);
@@ -173,7 +173,7 @@ describe('the same key and the same request', () => {
     expect(essence(await demo(links.response))).toEqual(essence(await first));
   });
 
-  it('with Prefer: respond-async, too: 202 once, then 409, then the response', async () => {
+  it('with Prefer: respond-async, get 202 once, then 409, then the response', async () => {
     const path = `/adaptor/001/mock/faults/slow/3000?x=/${randomUUID()}`;
     const options = keyed(randomUUID(), { headers: { prefer: 'respond-async' } });
     const accepted = await demo(path, options);
@@ -184,7 +184,7 @@ describe('the same key and the same request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it('the client disconnects and tries again: one execution is started', async () => {
+  it('start one execution when the client disconnects and tries again', async () => {
     const path = `/adaptor/001/mock/faults/slow/5000?x=/${randomUUID()}`;
     const options = keyed(randomUUID());
     const leave = new AbortController();
@@ -207,7 +207,7 @@ describe('the same key and the same request', () => {
     expect(received(path)).toHaveLength(3);
   });
 
-  it('a PATCH: MDM is notified once', async () => {
+  it('a repeated PATCH is applied once, and MDM is notified', async () => {
     const person = '/adaptor/001/mock/colleges/001/persons/0320991';
     const options = keyed(randomUUID(), { method: 'PATCH', body: `{"cccid":"I${Date.now() % 1e7}"}` });
     const first = await demo(person, options);
@@ -242,7 +242,7 @@ describe('the same key and another request', () => {
     expect(received(path)).toHaveLength(1);
   });
 
-  it('the same key of another client: an execution of its own', async () => {
+  it('the same key of another client starts a separate execution', async () => {
     const own = echo();
     const shared = randomUUID();
     const mint = { issuer: stack.issuer, audience, nowSeconds: () => Date.now() / 1000 };
@@ -265,10 +265,10 @@ describe('a malformed key', () => {
     ['a tab inside', 'a\tb'],
     ['a space inside', 'a b'],
     ['two keys', 'a, b'],
-    ['an unfinished string', '"a'],
-    ['a string and more', '"a"b'],
-    ['a bad escape', '"a\\b"'],
-    ['bytes beyond ASCII', 'k\u00e9y'],
+    ['an unterminated string', '"a'],
+    ['text after a quoted string', '"a"b'],
+    ['an invalid escape', '"a\\b"'],
+    ['non-ASCII bytes', 'k\u00e9y'],
   ])('%s → 400, and nothing is started', async (_what, key) => {
     const path = echo();
     const answer = await demo(path, keyed(key));
@@ -278,7 +278,7 @@ describe('a malformed key', () => {
     expect(received(path)).toEqual([]);
   });
 
-  it('two fields → 400; control characters never get through HTTP', async () => {
+  it('two fields → 400; a control character → 400', async () => {
     const two = await demo(echo(), { method: 'PUT', headers: { 'idempotency-key': ['a', 'b'] } });
     expect([two.status, typeOf(two)]).toEqual([400, 'malformed-idempotency-key']);
     const { hostname, port } = new URL(stack.url);
@@ -292,13 +292,13 @@ describe('a malformed key', () => {
     expect(head).toMatch(/^HTTP\/1.1 400 /);
   });
 
-  it('255 characters are a key', async () => {
+  it('255 characters are accepted', async () => {
     expect((await demo(echo(), keyed(randomUUID().padEnd(255, 'k')))).status).toBe(200);
   });
 });
 
-describe('what is kept', () => {
-  it('the engine stores a digest of the key and the encrypted payload; no log has either in plain text', async () => {
+describe('stored keys', () => {
+  it('the engine stores a digest of the key and an encrypted payload; logs contain neither in plain text', async () => {
     const [key, secret] = [`very-secret-${randomUUID()}`, `payload-${randomUUID()}`];
     const answer = await demo(echo('kept'), keyed(key, { body: secret }));
     const execution = await call(
@@ -311,7 +311,7 @@ describe('what is kept', () => {
     }
   });
 
-  it('a key is forgotten with its execution: the same key starts another one', async () => {
+  it('a key is forgotten with its execution, and then starts another execution', async () => {
     const [path, key] = [echo(), randomUUID()];
     const first = await demo(path, keyed(key));
     const id = String(first.headers['x-execution-id']);
@@ -326,7 +326,7 @@ describe('what is kept', () => {
     expect(replayed(await demo(path, keyed(key)))).toBe('true');
   });
 
-  it('a key outlives the router; after a rotation of payload keys, comparing needs the old payload key', async () => {
+  it('a key survives a killed router; after a rotation, the router needs the old payload key to compare', async () => {
     const [path, key] = [echo(), randomUUID()];
     const first = await demo(path, keyed(key));
     await stack.router.kill();
@@ -341,14 +341,14 @@ describe('what is kept', () => {
   });
 });
 
-describe('when the engine breaks', () => {
+describe('when the engine fails', () => {
   const onlyStarts: EngineProxy['concerns'] = ({ method, url }) => method === 'POST' && url === '/api/workflow';
   const lookups: EngineProxy['concerns'] = ({ url = '' }) => url.includes('/correlated/');
 
   it.each<[string, EngineProxy['concerns']]>([
     ['the lookup of an earlier execution', lookups],
     ['the start', onlyStarts],
-  ])('it fails at %s: 503, nothing is started, and the key is still unused', async (_what, concerns) => {
+  ])('at %s: 503, nothing is started, and the key is still unused', async (_what, concerns) => {
     const [path, key] = [echo(), randomUUID()];
     Object.assign(engine, { mood: '500', concerns });
     const refused = await demo(path, keyed(key));
@@ -361,7 +361,7 @@ describe('when the engine breaks', () => {
   });
 
   it.each<EngineMood>(['reset', '500-after', 'html'])(
-    'its response to the start is lost (%s): 504; the same key finds what was started',
+    'and its response to the start is lost (%s): 504; the same key finds the execution',
     async (mood) => {
       const [path, key] = [echo(), randomUUID()];
       Object.assign(engine, { mood, concerns: onlyStarts });
@@ -377,7 +377,7 @@ describe('when the engine breaks', () => {
     },
   );
 
-  it('it is unknown whether the start has arrived: 409, and no second start', async () => {
+  it('and it is unknown whether the start has arrived: 504, then 409, and no second start', async () => {
     const [path, key] = [echo(), randomUUID()];
     // The response is not HTTP: the engine did not receive the start, but the router cannot know that.
     Object.assign(engine, { mood: 'garbage', concerns: onlyStarts });
@@ -391,8 +391,8 @@ describe('when the engine breaks', () => {
   });
 });
 
-describe('required by the gateway configuration', () => {
-  it('400 without a key on a write; reads and keyed writes pass', async () => {
+describe('a key that the gateway configuration requires', () => {
+  it('a write without a key → 400; reads and writes with a key are served', async () => {
     const map = join(dir, 'map.yml');
     const text = readFileSync('gateway.config.yml', 'utf8');
     const where = '              name: college-adaptorWF\n';
@@ -411,8 +411,8 @@ describe('required by the gateway configuration', () => {
 const pairCount = byDepth(12, 500);
 
 /**
- * Sends pairs of the same request with the same key, all pairs at once; every key starts one execution. On a busy
- * machine, some requests are refused or get `outcome-unknown`; these are repeated.
+ * Sends pairs of the same request with the same key, all pairs at once, and expects one execution for every key. On a
+ * busy machine, some requests are refused or get `outcome-unknown`; these are repeated.
  */
 async function race(callers: [Caller, Caller]): Promise<Record<string, number>> {
   const outcomes: Record<string, number> = {};
@@ -446,7 +446,7 @@ async function race(callers: [Caller, Caller]): Promise<Record<string, number>> 
   return outcomes;
 }
 
-describe('pairs at the same instant start one execution each', () => {
+describe('simultaneous pairs of requests with one key start one execution each', () => {
   it('at one router', async () => {
     await race([demo, demo]);
   }, 400_000);
@@ -474,13 +474,13 @@ describe('pairs at the same instant start one execution each', () => {
       await server?.stop();
     });
 
-    it('one request of each pair at each router', async () => {
+    it('with one request of each pair at each router', async () => {
       await race([demo, atSecond]);
       const left = async () => (await server.command('KEYS', 'service-router:idempotency-*')) as unknown[];
       await pollUntil('no lock to be left in Redis', async () => (await left()).length === 0);
     }, 400_000);
 
-    it('an execution of one router is replayed by the other', async () => {
+    it('one router replays the response of an execution that the other started', async () => {
       const [path, key] = [echo(), randomUUID()];
       // On a busy machine, Redis or the engine may miss its deadline after the preceding load.
       const responseOf = (caller: Caller) =>
@@ -495,7 +495,7 @@ describe('pairs at the same instant start one execution each', () => {
     });
 
     it.each(['cut', 'frozen'])(
-      'Redis %s: 503, nothing is started; requests without a key succeed; once Redis is back, those with a key do too',
+      'while Redis is %s, requests with a key get 503 and start nothing, and requests without a key succeed',
       async (how) => {
         if (how === 'cut') await redis.cut();
         else redis.freeze();

@@ -1,5 +1,5 @@
-// Tests of Keycloak as the identity provider, with the realm of deploy/: opt-in, because it is downloaded (176 MB) and
-// starts slowly.
+// Tests of Keycloak as the identity provider, with the realm in deploy/. Opt-in, because Keycloak is downloaded
+// (176 MB) and starts slowly.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { administer, type RealmAdmin } from '../keycloak/admin.ts';
@@ -30,7 +30,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       engineUrl: engineOfRun().url,
       router: {
         OAUTH_ISSUER: keycloak.issuer,
-        // As in docker-compose.yml, so that nothing is discovered.
+        // The endpoints are set, as in docker-compose.yml, so that the router does not discover them.
         OAUTH_JWKSURL: `${keycloak.issuer}/protocol/openid-connect/certs`,
         OAUTH_TOKENURL: `${keycloak.issuer}/protocol/openid-connect/token`,
       },
@@ -81,7 +81,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       });
     });
 
-    it('credentials by HTTP Basic → a token', async () => {
+    it('credentials in an HTTP Basic header → a token', async () => {
       const answer = await askToken({}, basic('reader', secrets.reader));
       expect(answer.status).toBe(200);
       expect(answer.json()).toMatchObject({ scope: 'sisdata_R' });
@@ -89,9 +89,9 @@ describe('Keycloak as identity provider', requires('full'), () => {
 
     it.each([
       ['a wrong secret in the body', { client_id: 'demo', client_secret: 'wrong' }, {}],
-      ['a wrong secret by Basic', {}, basic('demo', 'wrong')],
+      ['a wrong secret in the header', {}, basic('demo', 'wrong')],
       ['an unknown client', { client_id: 'nobody', client_secret: 'x' }, {}],
-      ['the placeholder of the realm file', { client_id: 'ops', client_secret: '${OPS_CLIENT_SECRET}' }, {}],
+      ['the placeholder in the realm file', { client_id: 'ops', client_secret: '${OPS_CLIENT_SECRET}' }, {}],
     ])('%s → 401 invalid_client', async (_title, form, headers) => {
       const answer = await askToken(form, headers);
       expect(answer.status).toBe(401);
@@ -107,7 +107,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
   });
 
   describe('routes', () => {
-    it('a token of any client reads, through workers that poll with tokens of their own', async () => {
+    it('a token of any client can read, through workers that poll with their own tokens', async () => {
       for (const client of ['demo', 'reader'] as const) {
         const answer = await get('/movies/Metropolis', await tokenFor(client));
         expect(answer.status).toBe(200);
@@ -115,7 +115,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       }
     });
 
-    it('PATCH with sisdata_W → 200, without → 403 that names the scope', async () => {
+    it('PATCH with sisdata_W → 200; without it → 403, which names the scope', async () => {
       const allowed = await patchPerson(await tokenFor('demo'));
       expect(allowed.status).toBe(200);
       expect(allowed.json()).toMatchObject({ sisPersonId: '0318204', cccid: 'KEY0001' });
@@ -146,7 +146,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
   describe("the engine's API", () => {
     const poll = '/conductor/api/tasks/poll/batch/keycloak_suite?count=1&timeout=0';
 
-    it('key and secret, as Conductor’s SDKs send them → a token that polls', async () => {
+    it('key and secret, as Conductor’s SDKs send them → a token that may poll', async () => {
       const answer = await call(`${stack.url}/conductor/api/token`, {
         method: 'POST',
         json: { keyId: 'worker', keySecret: secrets.worker },
@@ -178,7 +178,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       expect((await get('/movies/Metropolis', before)).status).toBe(200);
     });
 
-    it('tokens of the usual type JWT → 401, until oauth.acceptedTypes lists it; endpoints may be discovered', async () => {
+    it('tokens of the type JWT → 401 until oauth.acceptedTypes lists it; the endpoints may be discovered', async () => {
       await admin.setTokenType('reader', 'JWT');
       const token = await tokenFor('reader');
       expect(partsOf(token)[0]['typ']).toBe('JWT');
@@ -189,7 +189,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
       expect((await get('/movies/Metropolis', await tokenFor('reader'))).status).toBe(200);
     });
 
-    it('Keycloak unavailable: no new token (503), issued tokens stay valid', async () => {
+    it('Keycloak is unavailable: no new token (503), but issued tokens stay valid', async () => {
       const token = await tokenFor('demo');
       await keycloak.stop();
       const refused = await askToken(inBody('demo'));
@@ -200,7 +200,7 @@ describe('Keycloak as identity provider', requires('full'), () => {
   });
 });
 
-/** Returns header and claims of a JWT. */
+/** Returns the header and the claims of a JWT. */
 function partsOf(token: string): [header: Record<string, unknown>, claims: Record<string, unknown>] {
   const [header, claims] = token.split('.').map((part) => Buffer.from(part, 'base64url').toString('utf8'));
   return [JSON.parse(header ?? ''), JSON.parse(claims ?? '')] as [Record<string, unknown>, Record<string, unknown>];

@@ -25,8 +25,8 @@ afterAll(() => stack?.stop());
 const fault = (kind: string, options = {}) => demo(`/adaptor/001/mock/faults/${kind}`, options);
 const gauge = (name: string) => readCount(stack.operationsUrl, name);
 
-describe('large responses that come at the same time', () => {
-  it('are read one by one, and small ones pass them', async () => {
+describe('large responses that arrive at the same time', () => {
+  it('are read one by one, and small responses overtake them', async () => {
     let mostBytes = 0;
     const watch = pollUntil('results to wait for each other', async () => {
       const counts = await readCounts(stack.operationsUrl);
@@ -76,7 +76,7 @@ describe('a worker that sends its results byte by byte', () => {
     expect(await gauge('router_results_waiting')).toBe(0);
   });
 
-  it('a chunked result counts towards router.resultBytes as soon as it is larger than a small result', async () => {
+  it('a chunked result counts towards router.resultBytes once it exceeds the size of a small result', async () => {
     const connection = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('{"a":"')}`);
     const small = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('{}')}0\r\n\r\n`);
     expect((await small.answer()).status).toBe(400);
@@ -88,7 +88,7 @@ describe('a worker that sends its results byte by byte', () => {
     expect(await gauge('router_result_bytes')).toBe(0);
   });
 
-  it('a chunked result waits in its socket until there is room', async () => {
+  it('a chunked result stays unread in its socket until there is room', async () => {
     const first = open(`${head}Content-Length: 300000\r\n\r\n{`);
     await pollUntil('the first result to be read', async () => (await gauge('router_result_bytes')) === 300_000);
     const second = open(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk('x'.repeat(70_000))}0\r\n\r\n`);

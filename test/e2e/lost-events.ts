@@ -11,7 +11,7 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun) {
   return {
     /**
      * Runs `work` while the condition of a handler never holds, so that the engine takes events without starting
-     * anything. Deactivating the handler would not work: once a minute the engine stops listening to queues without
+     * anything. Deactivating the handler would not work: once a minute, the engine stops listening to queues without
      * active handlers.
      */
     async withoutHandler(name: string, work: () => Promise<void>) {
@@ -40,7 +40,7 @@ export type LostEvents = ReturnType<typeof lostEventsOf>;
 
 /**
  * Returns the number of events of a queue that the engine has not acknowledged. The engine takes an event before it
- * looks for handlers, so an empty queue does not mean that all events are handled.
+ * looks for handlers, so an empty queue does not mean that all events have been handled.
  */
 function unfinished(stateDir: string, queue: string): number {
   // The database of an engine that CONDUCTOR_URL names is unknown.

@@ -1,5 +1,5 @@
-// Tests of the updates that MDM sends through RabbitMQ: routers start a share for each one. Broker, engine and routers
-// belong to this suite, which kills all of them.
+// Tests of the updates that MDM sends through RabbitMQ: routers start a share for each update. This file has its own
+// broker, engine and routers, because it kills all of them.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -135,7 +135,7 @@ describe('an update that MDM publishes', requires('full', 'rabbitmq'), () => {
     });
   });
 
-  it('published again: a second share with the same key, written once', async () => {
+  it('starts a second share with the same key when published again, and is written once', async () => {
     const update = newUpdate();
     await mdm.publish(update);
     await untilShared(update);
@@ -166,7 +166,7 @@ describe('a message that is not an update', requires('full', 'rabbitmq'), () => 
     ['for a college that is not connected', text(newUpdate({ misCode: '999' })), 'misCode: no event handler'],
   ];
 
-  it.each(rejected)('%s: dead-lettered as rejected, the log says why, the next update is shared', async (...given) => {
+  it.each(rejected)('%s: is dead-lettered, the log says why, and the next update is shared', async (...given) => {
     const [, body, why] = given;
     const messageId = randomUUID();
     await mdm.publish(body, { messageId });
@@ -187,7 +187,7 @@ describe('a message that is not an update', requires('full', 'rabbitmq'), () => 
     expect(stack.router.output()).not.toContain(person);
   });
 
-  it('repaired and published again: it is shared', async () => {
+  it('is shared after it is repaired and published again', async () => {
     const messageId = randomUUID();
     await mdm.publish(text({ ...newUpdate(), cccid: 17 }), { messageId });
     const deadLettered = await takeDeadLettered(withId(messageId));
@@ -230,7 +230,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     await untilEmpty('mdm.updates');
   });
 
-  it('a router started before the broker: it is ready and serves PATCHes, and updates come once the broker is there', async () => {
+  it('a router started before the broker serves PATCHes, and gets updates once the broker is running', async () => {
     await broker.kill();
     await stack.router.stop();
     await stack.restartRouter();
@@ -246,7 +246,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
     await untilAllShared(updates, 60_000);
   });
 
-  it('two routers, one of them and the engine killed at random moments: each update is shared and applied once', async () => {
+  it('one of two routers and the engine are killed at random: each update is shared and applied once', async () => {
     const random = randomOfRun();
     const updates: Update[] = [];
     let second: Program | undefined;
@@ -272,7 +272,7 @@ describe('nothing is lost', requires('full', 'rabbitmq'), () => {
   }, 400_000);
 
   // The last test, because it deletes the queue.
-  it('a missing queue: readiness says so', async () => {
+  it('readiness reports a missing queue', async () => {
     await broker.control('delete_queue', 'mdm.updates');
     const said = async () => (await call(`${stack.operationsUrl}/health/ready`)).text;
     await pollUntil('the notice', async () => (await said()).includes('is there a queue mdm.updates'));

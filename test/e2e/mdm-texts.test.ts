@@ -1,5 +1,5 @@
-// Tests that a cccid with characters that the engine cannot store, or would change, reaches MDM and the
-// interested college unchanged.
+// Tests that a cccid with characters that the engine cannot store, or would change, reaches MDM and the interested
+// college unchanged.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -75,5 +75,5 @@ const textsOn = (kind: EngineKind) => {
   });
 };
 
-describe('on sqlite', () => textsOn('sqlite'));
-describe('on postgresql', requires('full', 'postgresql'), () => textsOn('postgresql'));
+describe('on SQLite', () => textsOn('sqlite'));
+describe('on PostgreSQL', requires('full', 'postgresql'), () => textsOn('postgresql'));

@@ -1,4 +1,4 @@
-// Tests that a patched cccid reaches MDM and the interested college without the help of the adaptor or the client.
+// Tests that a patched cccid reaches MDM and the interested college without help from the adaptor or the client.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, type Caller, callerFor, type RouterAnswer } from '../stack/client.ts';
@@ -18,13 +18,13 @@ beforeAll(async () => {
     workers: { MDM_RETRYWINDOWSECONDS: '4', MDM_RETRYMAXDELAYSECONDS: '1' },
   });
   [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);
-  // The engine may take a minute to subscribe to the queue of a new handler, so wait for that once.
+  // The engine may take a minute to subscribe to the queue of a new handler, so this waits for it once.
   const first = await patchPerson('0320991', newCccid());
   await untilExecution('mdmWF', executionOf(first), 'COMPLETED');
 });
 afterAll(() => stack?.stop());
 
-/** The same person in both colleges, by MDM's crosswalk. */
+/** Ids of the same person in the two colleges, according to MDM's crosswalk. */
 const here = '0318204';
 const there = 'B00417733';
 
@@ -44,7 +44,7 @@ async function executionsFor(name: string, source: string): Promise<EngineExecut
 }
 
 function untilExecution(name: string, source: string, status: string): Promise<EngineExecution> {
-  return pollUntil(`${name} ${status} for ${source}`, async () =>
+  return pollUntil(`${name} to be ${status} for ${source}`, async () =>
     (await executionsFor(name, source)).find((execution) => execution.status === status),
   );
 }
@@ -57,7 +57,7 @@ const logOf = async (source: string) =>
   (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<Record<string, unknown>>();
 
 describe('the round trip', () => {
-  it('PATCH → record in the response → MDM notified → the other college has the cccid', async () => {
+  it('a PATCH returns the record, notifies MDM, and delivers the cccid to the other college', async () => {
     const cccid = newCccid();
     const answer = await patchPerson(here, cccid);
     expect(answer.status).toBe(200);
@@ -84,7 +84,7 @@ describe('the round trip', () => {
     expect(await executionsFor('mdmWF', shares[0]?.workflowId ?? '')).toEqual([]);
   });
 
-  it("a PATCH full of the engine's expressions: record, response and notification have them as sent", async () => {
+  it('expressions of the engine in a PATCH reach the record, the response and MDM as sent', async () => {
     const fields = {
       cccid: newCccid(),
       loginId: '${workflow.secrets.HOME}',
@@ -95,7 +95,7 @@ describe('the round trip', () => {
         escaped: '$\\{workflow.secrets.X} \\${college-adaptor_intake.output.outbound} ${inbound}',
       },
     };
-    // White space that JSON.stringify would not write shows that the text itself arrives.
+    // White space that JSON.stringify would not write shows that the original text arrives.
     const body = ` ${JSON.stringify(fields)}\n`;
     const query = 'note=${workflow.secrets.HOME}';
     const answer = await demo(`/adaptor/001/mock/colleges/001/persons/0319375?${query}`, {
@@ -116,7 +116,7 @@ describe('the round trip', () => {
     });
   });
 
-  it('a change of a person whom no other college knows: MDM is notified, and nothing is shared', async () => {
+  it('a change to a person whom no other college knows: MDM is notified, and nothing is shared', async () => {
     const answer = await patchPerson('0319375', newCccid());
     await untilExecution('mdmWF', executionOf(answer), 'COMPLETED');
     expect(await executionsFor('mdm-shareWF', executionOf(answer))).toEqual([]);
@@ -135,12 +135,12 @@ describe('requests that notify MDM and requests that do not', () => {
           }),
     });
 
-  it.each([200, 204, 299])('a PATCH with status %i does', async (status) => {
+  it.each([200, 204, 299])('a PATCH with status %i notifies MDM', async (status) => {
     const source = executionOf(await statusOf('PATCH', status));
     await pollUntil('mdmWF to start', async () => (await executionsFor('mdmWF', source)).length === 1);
   });
 
-  it('a PATCH with status 300, 404, 409 or 500, a POST and a GET do not', async () => {
+  it('a PATCH with status 300, 404, 409 or 500, a POST and a GET do not notify MDM', async () => {
     const quiet = await Promise.all([
       ...[300, 404, 409, 500].map((status) => statusOf('PATCH', status)),
       statusOf('POST', 200),
@@ -165,7 +165,7 @@ describe('requests that notify MDM and requests that do not', () => {
   });
 });
 
-describe('MDM unavailable', () => {
+describe('MDM is unavailable', () => {
   const setAvailable = (available: boolean) =>
     call(`${stack.backEndsUrl}/mdm/availability`, {
       method: 'PUT',
@@ -184,7 +184,7 @@ describe('MDM unavailable', () => {
     expect(await personThere()).toMatchObject({ cccid });
   });
 
-  it('for longer than the retry window: the execution is visible as failed, with the reason', async () => {
+  it('for longer than the retry window: the execution is shown as failed, with the reason', async () => {
     await setAvailable(false);
     try {
       const source = executionOf(await patchPerson(here, newCccid()));

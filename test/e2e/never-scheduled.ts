@@ -1,4 +1,4 @@
-// Creates the state that an engine leaves when it is killed between storing an execution and scheduling its task: no
+// Creates the state that an engine leaves if it is killed between storing an execution and scheduling its task: no
 // task and no index row.
 
 import { join } from 'node:path';

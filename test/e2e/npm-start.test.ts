@@ -1,5 +1,5 @@
 // Tests of `npm start`: the calls of API clients that predate this router, the CLI beside the running stack, an
-// identity provider that is already running, and the files that the stack leaves.
+// identity provider that is already running, and the files that the stack writes.
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { type Program, startProgram } from '../stack/program.ts';
 import { audience } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-describe('with an engine of its own', () => {
+describe('with its own engine', () => {
   let stack: LaunchedStack;
 
   beforeAll(async () => {
@@ -40,13 +40,13 @@ describe('with an engine of its own', () => {
     });
   }
 
-  /** Returns the rows of a list. */
+  /** Expects a JSON list with status 200, and returns its rows. */
   function rowsOf(answer: RouterAnswer): Record<string, unknown>[] {
     expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/json']);
     return answer.json<Record<string, unknown>[]>();
   }
 
-  it('POST /token/v1/token: a bearer token', async () => {
+  it('POST /token/v1/token returns a bearer token', async () => {
     expect((await tokenOf('demo')).split('.')).toHaveLength(3);
   });
 
@@ -57,13 +57,13 @@ describe('with an engine of its own', () => {
   });
 
   describe('GET /adaptor/{mis}/terms?mis=', () => {
-    it.each(['001', '002'])('of %s', async (mis) => {
+    it.each(['001', '002'])('returns the terms of %s', async (mis) => {
       const terms = rowsOf(await ask(`/adaptor/${mis}/terms?mis=${mis}`));
       expect(terms.length).toBeGreaterThan(0);
       for (const term of terms) expect(term).toMatchObject({ misCode: mis, sisTermId: expect.any(String) });
     });
 
-    it('of a college other than the one in the path → 400 from the adaptor', async () => {
+    it('for a college other than the one in the path → 400 from the adaptor', async () => {
       const answer = await ask('/adaptor/001/terms?mis=002');
       expect([answer.status, answer.json()['code']]).toEqual([400, 'mis-mismatch']);
     });
@@ -74,21 +74,21 @@ describe('with an engine of its own', () => {
       ['sisTermId=2026FA&sisCourseId=MATH-31&mis=001', ['2026FA/MATH-31']],
       ['sisTermId=2026SU&sisCourseId=&mis=001', ['2026SU']],
       ['sisTermId=&sisCourseId=MATH-31&mis=001', ['2026FA/MATH-31', '2026SP/MATH-31']],
-    ])('%s: only the sections that match', async (query, expected) => {
+    ])('%s returns only the sections that match', async (query, expected) => {
       const sections = rowsOf(await ask(`/adaptor/001/sections?${query}`));
       const found = sections.map(({ sisTermId, sisCourseId }) => `${String(sisTermId)}/${String(sisCourseId)}`).sort();
       expect(found).toHaveLength(expected.length);
       for (const [index, start] of expected.entries()) expect(found[index]).toMatch(start);
     });
 
-    it('without a filter: all sections of the college', async () => {
+    it('returns all sections of the college without a filter', async () => {
       const filtered = rowsOf(await ask('/adaptor/001/sections?sisTermId=2026FA&sisCourseId=&mis=001'));
       expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=&sisCourseId=&mis=001')).length).toBeGreaterThan(
         filtered.length,
       );
     });
 
-    it('of an unknown term or course: no sections', async () => {
+    it('returns no sections for an unknown term or course', async () => {
       expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=1999FA&sisCourseId=MATH-31&mis=001'))).toEqual([]);
       expect(rowsOf(await ask('/adaptor/001/sections?sisTermId=2026FA&sisCourseId=NONE-1&mis=001'))).toEqual([]);
     });
@@ -97,13 +97,13 @@ describe('with an engine of its own', () => {
   describe('PATCH /adaptor/{mis}/mock/colleges/{mis}/persons/{sisPersonId}', () => {
     const person = '/adaptor/001/mock/colleges/001/persons/0318204';
 
-    it('{cccid} with sisdata_W: the person record', async () => {
+    it('returns the person record for {cccid} with sisdata_W', async () => {
       const answer = await ask(person, { body: { cccid: 'SEED001' } });
       expect(answer.status).toBe(200);
       expect(answer.json()).toMatchObject({ misCode: '001', sisPersonId: '0318204', cccid: 'SEED001' });
     });
 
-    it('without sisdata_W: 403', async () => {
+    it('returns 403 without sisdata_W', async () => {
       expect((await ask(person, { body: { cccid: 'SEED002' }, client: 'reader' })).status).toBe(403);
     });
   });
@@ -124,7 +124,7 @@ describe('with an engine of its own', () => {
 
   const run = (...args: string[]) => runCli(args, { STATE_DIR: stack.stateDir });
 
-  it('the CLI finds the stack by its state directory and names it on stderr', async () => {
+  it('the CLI finds the stack by its state directory and names the stack on stderr', async () => {
     const { exitCode, stdout, stderr } = await run('plan');
     expect(stderr).toMatch(/^Using the stack started at \S+Z \(router http:\/\/127\.0\.0\.1:\d+\)\n$/);
     expect(stderr).toContain(`(router ${stack.url})`);
@@ -139,7 +139,7 @@ describe('with an engine of its own', () => {
       ['events', []],
       ['token', ['--client-id', 'demo', '--client-secret', 'demo-secret']],
       ['plan', ['--router', '--client-id', 'ops', '--client-secret', 'ops-secret']],
-    ])('%s %j: needs no address, exit 0', async (command, options) => {
+    ])('%s %j needs no address and exits with 0', async (command, options) => {
       const { exitCode, stdout, stderr } = await run(command, ...options);
       expect({ exitCode, stdout, stderr }).toMatchObject({
         exitCode: 0,
@@ -148,7 +148,7 @@ describe('with an engine of its own', () => {
     });
   });
 
-  it('the stack file holds no secret, and is removed when the stack stops', async () => {
+  it('the stack file contains no secret, and is removed when the stack stops', async () => {
     const stackFile = join(stack.stateDir, 'stack.json');
     expect(readFileSync(stackFile, 'utf8')).not.toMatch(/secret/i);
     expect(await stack.end()).toBe(0);
@@ -176,7 +176,7 @@ describe('with an identity provider that is already running', () => {
     rmSync(providerDir, { recursive: true, force: true });
   });
 
-  it('with oauth.issuer set: starts no identity provider, prints no development clients, and accepts the tokens of the issuer', async () => {
+  it('starts no identity provider, prints no development clients, and accepts tokens of the issuer', async () => {
     expect(readdirSync(stack.stateDir)).not.toContain('identity-provider');
     expect(readdirSync(join(stack.stateDir, 'logs'))).not.toContain('identity-provider.log');
     const printed = String(stack.written().get('the launcher'));
@@ -188,7 +188,7 @@ describe('with an identity provider that is already running', () => {
     expect((await demo('/movies/Metropolis')).status).toBe(200);
   });
 
-  it('only its owner can read what is in the state directory', () => {
+  it('only its owner can read the state directory and the files in it', () => {
     const names = readdirSync(stack.stateDir, { recursive: true, encoding: 'utf8' });
     expect(names).toEqual(expect.arrayContaining(['back-ends.sqlite', 'logs/router.log']));
     const open = ['.', ...names].filter((name) => (statSync(join(stack.stateDir, name)).mode & 0o077) !== 0);

@@ -1,5 +1,5 @@
 // Tests of a gateway configuration with other names and paths: the links in responses are paths that the client may
-// use.
+// call.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ const patch = (prefer?: string) =>
 const linksOf = (id: string) => ({ self: `/runs/${id}`, response: `/runs/${id}/result` });
 const idOf = ({ headers }: RouterAnswer) => String(headers['x-execution-id']);
 
-it('a deferred request: Location and links are the paths of the gateway configuration, and lead to the execution', async () => {
+it('Location and links of a deferred request use the configured paths, and lead to the execution', async () => {
   const accepted = await patch('respond-async');
   const id = idOf(accepted);
   expect(accepted.status).toBe(202);
@@ -73,7 +73,7 @@ it('a deferred request: Location and links are the paths of the gateway configur
   expect((await demo(`/runs/${id}`, { method: 'DELETE' })).json()).toMatchObject({ state: 'cancelled' });
 });
 
-it('a write whose client waited in vain: 504 names the execution at a path that the client may call', async () => {
+it('the 504 response to a write names the execution by a path that the client may call', async () => {
   const answer = await patch();
   const id = idOf(answer);
   expect([answer.status, answer.json()['type']]).toEqual([504, '/problems/wait-budget-spent']);
@@ -83,7 +83,7 @@ it('a write whose client waited in vain: 504 names the execution at a path that 
   await demo(`/runs/${id}`, { method: 'DELETE' });
 });
 
-it('a poll of a worker: not logged at level info, and shown as held on the overview', async () => {
+it('the poll of a worker is not logged at level info, and is shown as held on the overview page', async () => {
   const worker = await callerFor(stack.url, 'worker');
   const id = `poll-${randomBytes(4).toString('hex')}`;
   const path = `/engine/api/tasks/poll/batch/movies_intake?timeout=100&domain=${domain}`;

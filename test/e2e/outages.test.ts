@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 
 describe('the engine', () => {
-  it('unreachable: 503 with Retry-After without waiting for a timeout, nothing started; 401 and 404 are unaffected; service returns by itself', async () => {
+  it('unreachable: 503 with Retry-After before any timeout; 401 and 404 as usual; recovers on its own', async () => {
     await engine.cut();
     const startedAt = performance.now();
     const answer = await demo(film);
@@ -72,7 +72,7 @@ describe('the engine', () => {
     const waiting = slow({ method: 'POST', body: 'x' });
     await pollUntil('the task to be with its worker', async () => (await openFaults()) > 0);
     await engine.cut();
-    await pollUntil('the back end to have answered', async () => (await openFaults()) === 0);
+    await pollUntil('the back end to respond', async () => (await openFaults()) === 0);
     await engine.repair();
     expect((await waiting).status).toBe(200);
   });
@@ -115,7 +115,7 @@ describe('the router', () => {
     demo = await callerFor(stack.url);
   });
 
-  it('started while the engine is unreachable: responds with 503; ready once the engine is back', async () => {
+  it('started while the engine is unreachable: responds with 503, and is ready once the engine is back', async () => {
     await stack.router.stop();
     await engine.cut();
     await stack.restartRouter();

@@ -1,5 +1,5 @@
-// Tests of overload, hanging back ends and an unavailable engine: requests are rejected quickly, and others are not
-// affected.
+// Tests of overload, hanging back ends and an unavailable engine: requests that cannot be served are rejected quickly,
+// and other requests are not affected.
 
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
@@ -12,11 +12,11 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-/** Requests to college 777, whose adaptor holds every request until `letGo` is called. */
+/** Open responses of the adaptor of college 777, which holds every request until `letGo` is called. */
 const held: ServerResponse[] = [];
 const holding = createServer((_request, response) => void held.push(response));
 const letGo = () => held.splice(0).forEach((response) => response.end('let go'));
-/** Port of college 778, whose adaptor can become unavailable and return on the same port. */
+/** Port of the adaptor of college 778, which is unavailable until it starts to listen here. */
 let awayPort: number;
 const away = createServer((_request, response) => void response.end('back'));
 
@@ -37,13 +37,13 @@ beforeAll(async () => {
   stack = await shareStack({
     engineUrl: engine.url,
     router: {
-      // Eight requests in flight, at most four of one back end; four in the queue, at most two of one back end.
+      // Eight requests in flight, at most four for one back end; four in the queue, at most two for one back end.
       ADMISSION_MINLIMIT: '8',
       ADMISSION_INITIALLIMIT: '8',
       ADMISSION_MAXLIMIT: '8',
       ADMISSION_MAXINFLIGHT: '8',
       ADMISSION_QUEUELENGTH: '4',
-      // Queued requests must outlast the checks on a busy machine.
+      // Queued requests must not time out before the checks end, even on a busy machine.
       ADMISSION_QUEUEMS: '60000',
       ROUTER_RESPONSEDEADLINEMS: '60000',
       ADMISSION_BACKENDSHAREPERCENT: '50',
@@ -89,17 +89,17 @@ function expectRefusal(answer: RouterAnswer, code: string): void {
 }
 
 describe('a back end that holds its requests', () => {
-  it('its permits and queue positions are taken: further requests are refused at once, others are served', async () => {
+  it('gets no more requests once its permits and queue positions are taken; others are served', async () => {
     const inFlight = Array.from({ length: 4 }, () => demo('/adaptor/777/x'));
-    await pollUntil('four to be with the back end', () => held.length === 4);
+    await pollUntil('four requests to reach the back end', () => held.length === 4);
     const queued = Array.from({ length: 2 }, () => demo('/adaptor/777/x'));
     await pollUntil('two requests to wait', async () => (await metric('router_admission_queued')) === 2);
 
-    // These are rejected at once although no request in flight makes progress, and although the body is not read.
+    // These requests are rejected at once, although no request in flight makes progress and the body is not read.
     for (const options of [{}, { method: 'PATCH', body: 'x'.repeat(100_000) }])
       expectRefusal(await demo('/adaptor/777/x', options), 'overloaded');
-    // These are rejected before the pipeline runs. A client that would be rejected for another reason still gets the
-    // response for that reason.
+    // Such requests are rejected before the pipeline runs. A request that would be rejected for another reason still
+    // gets the response for that reason.
     expect((await call(`${stack.url}/adaptor/777/x`)).status).toBe(401);
     const reader = await callerFor(stack.url, 'reader');
     for (const options of [{}, { method: 'PATCH', body: 'x' }])
@@ -122,9 +122,9 @@ describe('a back end that holds its requests', () => {
     expect(await metric('router_admission_executions{class="read",stage="with_worker"}')).toBe(0);
   });
 
-  it('a client that leaves the queue makes room for the next', async () => {
+  it('a request leaves the queue when its client disconnects', async () => {
     const inFlight = Array.from({ length: 4 }, () => demo('/adaptor/777/x'));
-    await pollUntil('four to be with the back end', () => held.length === 4);
+    await pollUntil('four requests to reach the back end', () => held.length === 4);
     const leaving = new AbortController();
     const gone = demo('/adaptor/777/x', { signal: leaving.signal }).catch(() => 'gone');
     await pollUntil('the request to wait', async () => (await metric('router_admission_queued')) === 1);
@@ -136,7 +136,7 @@ describe('a back end that holds its requests', () => {
   });
 });
 
-describe('clients that leave while their execution is being started', () => {
+describe('clients that disconnect while their execution is being started', () => {
   const taken = async () => {
     const counts = await readCounts(stack.operationsUrl);
     const of = (stage: string) =>
@@ -150,7 +150,8 @@ describe('clients that leave while their execution is being started', () => {
   };
 
   /**
-   * Returns the running executions, directly from the engine: a client that leaves before its start is sent has none.
+   * Returns the running executions, directly from the engine. A client that disconnects before the router has sent the
+   * start has no execution.
    */
   const running = async () =>
     (await call(`${engineOfRun().url}/api/workflow/running/college-adaptorWF`)).json<readonly string[]>();
@@ -168,13 +169,13 @@ describe('clients that leave while their execution is being started', () => {
     const clients = Array.from({ length: 4 }, () =>
       demo('/adaptor/001/mock/echo', { ...options, signal: leaving.signal }).catch(() => 'gone'),
     );
-    await pollUntil('their starts to be under way', async () => {
+    await pollUntil('the starts to be in progress', async () => {
       const { waiting } = await taken();
       return waiting[0]! + waiting[1]! === 4 && (await running()).filter((id) => !earlier.has(id)).length === 4;
     });
     leaving.abort();
     await Promise.all(clients);
-    await pollUntil('the router to have noticed', async () => (await gone()) === before + 4);
+    await pollUntil('the router to notice', async () => (await gone()) === before + 4);
     const { waiting } = await taken();
     expect(waiting[0]! + waiting[1]!).toBe(4);
     engine.thaw();
@@ -191,7 +192,7 @@ describe('clients that leave while their execution is being started', () => {
 describe('a back end that cannot be reached', () => {
   const path = '/adaptor/778/x';
 
-  it('its breaker opens, is shown, spares other back ends, lets probes through, and closes again', async () => {
+  it('its circuit breaker opens, is shown, affects no other back end, admits probes, and closes again', async () => {
     for (let index = 0; index < 4; index++) expect((await demo(path)).status).toBe(502);
     expectRefusal(await demo(path), 'back-end-unavailable');
     expect(await stateOf('adaptor 778')).toBeGreaterThan(0);
@@ -203,12 +204,12 @@ describe('a back end that cannot be reached', () => {
     expect((await demo('/adaptor/001/mock/echo')).status).toBe(200);
 
     // A failed probe opens the breaker again.
-    await pollUntil('a probe', async () => (await demo(path)).status === 502);
+    await pollUntil('a probe to be sent', async () => (await demo(path)).status === 502);
     expect(await changesOf('adaptor 778', 'open')).toBe(2);
     expectRefusal(await demo(path), 'back-end-unavailable');
 
     await listen(away, awayPort);
-    await pollUntil('the back end to be served again', async () => (await demo(path)).status === 200);
+    await pollUntil('the back end to serve again', async () => (await demo(path)).status === 200);
     expect(await stateOf('adaptor 778')).toBe(0);
     expect(await changesOf('adaptor 778', 'closed')).toBe(1);
     expect((await call(`${stack.operationsUrl}/health/ready`)).json()).toMatchObject({ notices: {} });
@@ -218,7 +219,7 @@ describe('a back end that cannot be reached', () => {
 describe('an unreachable engine', () => {
   const film = '/movies/seven%20samurai';
 
-  it('its breaker opens: not ready, requests are refused; it closes by itself when the engine is back', async () => {
+  it('opens its circuit breaker: the router is not ready and refuses requests until the engine is back', async () => {
     await engine.cut();
     await pollUntil('the breaker to open', async () => {
       expectRefusal(await demo(film), 'engine-unavailable');
@@ -232,7 +233,7 @@ describe('an unreachable engine', () => {
     expect((await call(`${stack.url}${film}`)).status).toBe(401);
 
     await engine.repair();
-    // No request arrives in the meantime: the router detects by itself that the engine is back.
+    // No request arrives in the meantime: the router detects on its own that the engine is back.
     await pollUntil('the breaker to let a probe through', async () => (await stateOf('engine')) === 1);
     expect((await demo(film)).status).toBe(200);
     expect(await stateOf('engine')).toBe(0);

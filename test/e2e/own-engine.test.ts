@@ -17,7 +17,7 @@ import { startPostgresql } from '../stack/postgresql-server.ts';
 
 interface OwnEngine {
   readonly url: string;
-  /** Environment variables that the router needs besides the address. */
+  /** Environment variables that the router needs in addition to the engine's address. */
   readonly env: Record<string, string>;
   stop(): Promise<void>;
 }
@@ -54,7 +54,7 @@ async function startOnPostgresql(stateDir: string): Promise<OwnEngine> {
 describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
   'npm start with CONDUCTOR_URL on an engine on %s',
   (store, needs, start) => {
-    describe('that nobody has used', requires('full', ...needs), () => {
+    describe('that has never been used', requires('full', ...needs), () => {
       const folder = mkdtempSync(join(tmpdir(), 'service-router-own-engine-'));
       let engine: OwnEngine;
       let stack: LaunchedStack;
@@ -115,7 +115,7 @@ describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
         expect(stack.written().get('router.log')).toContain(missing);
       };
       if (store === 'Redis')
-        it('without redis.url: readiness and log say what does not work', saysWhatIsMissing, 90_000);
+        it('without redis.url, readiness and the log say what does not work', saysWhatIsMissing, 90_000);
     });
   },
 );

@@ -55,17 +55,17 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
     const get = async (path: string, bearer: string) =>
       call(`${stack.url}${path}`, { headers: { authorization: `Bearer ${bearer}` } });
 
-    it('GET with a token of Keycloak → 200, served by workers that poll with their own token', async () => {
+    it('GET with a token from Keycloak → 200, served by workers that poll with their own token', async () => {
       const response = await get('/movies/Metropolis', await token(`${realm.issuer}/protocol/openid-connect/token`));
       expect(response.status).toBe(200);
       expect(response.json()).toMatchObject({ title: 'Metropolis' });
     });
 
-    it('GET with a token that the router’s token path passes on → 200', async () => {
+    it('GET with a token from the router’s token path → 200', async () => {
       expect((await get('/movies/Metropolis', await token(`${stack.url}/token/v1/token`))).status).toBe(200);
     });
 
-    it('PATCH needs sisdata_W, which the client `portal` has', async () => {
+    it('PATCH → 200, because the client `portal` has the scope sisdata_W', async () => {
       const response = await call(`${stack.url}/adaptor/001/mock/colleges/001/persons/0318204`, {
         method: 'PATCH',
         headers: {
@@ -95,7 +95,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
       /\/realms\/nobody: its metadata endpoint responded with 404$/m,
     ],
     [
-      'the type of Keycloak’s tokens not accepted',
+      'accepted types without the type of Keycloak’s tokens',
       async () => ({ OAUTH_ACCEPTEDTYPES: 'at+jwt' }),
       /its typ is "JWT", and oauth\.acceptedTypes has at\+jwt/,
     ],
@@ -114,7 +114,7 @@ describe('npm start with OAUTH_ISSUER', requires('full'), () => {
       async () => ({ WORKERS_CLIENTID: 'portal', WORKERS_CLIENTSECRET: realm.secrets.portal }),
       /lacks the scope conductor_worker; its scopes: sisdata_W/,
     ],
-  ])('%s → ends at once and says why', async (_title, changed, message) => {
+  ])('%s → exits at once and says why', async (_title, changed, message) => {
     const started = launchStack(settings(await changed()));
     await expect(started).rejects.toThrow(message);
     await expect(started).rejects.toThrow('it ended with 1');

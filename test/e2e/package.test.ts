@@ -1,5 +1,5 @@
-// Tests of the package from its tarball, used as in docs/how-to/make-a-gateway.md: in an empty folder, with an empty
-// npm cache.
+// Tests of the package, installed from its tarball as docs/how-to/make-a-gateway.md describes: in an empty folder, with
+// an empty npm cache.
 
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -16,16 +16,16 @@ import { callerFor } from '../stack/client.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { pollUntil } from '../stack/poll-until.ts';
 
-/** The set-up creates this folder, so that none is left when the tests are skipped. */
+/** Created in the set-up, so that no folder is left behind when the tests are skipped. */
 const dir = join(tmpdir(), `service-router-package-${randomUUID()}`);
 const gateway = join(dir, 'my-gateway');
-/** `init` in a clone packs the package into this folder. */
+/** A gateway that `init` creates from the clone; `init` packs the package into this folder. */
 const fromClone = join(dir, 'from-clone');
 const tarball = join(fromClone, 'service-router-0.1.0.tgz');
 const { PATH, HOME, JAVA_HOME, NODE_EXTRA_CA_CERTS } = process.env;
 /**
- * Environment of npm and the gateway: no other variable of this run reaches them. Where a proxy has a certificate of its
- * own, npm can install packages only with `NODE_EXTRA_CA_CERTS`.
+ * Environment of npm and the gateway: no other variable of this run reaches them. Behind a proxy that has its own
+ * certificate, npm can install packages only with `NODE_EXTRA_CA_CERTS`.
  */
 const env = {
   ...{ PATH, HOME, npm_config_cache: join(dir, 'cache') },
@@ -33,7 +33,7 @@ const env = {
   ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }),
 };
 
-/** Runs a command to its end and returns its output. @throws Error with its output when it fails */
+/** Runs a command to completion and returns its output. @throws Error with the output when the command fails */
 async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, { cwd, env, maxBuffer: 16_777_216 }).catch(
     (error: Error & { stdout: string; stderr: string }) => {
@@ -43,7 +43,7 @@ async function run(cwd: string, command: string, ...args: string[]): Promise<str
   return stdout;
 }
 
-/** Returns the texts of the gateway's own files, by path. */
+/** Returns the contents of the gateway's own files, by path. */
 function ownFiles(): Record<string, string> {
   const files = globSync('{*.yml,*.json,*.md,config/**,event-handlers/**,plugins/**,test/**,workers/**,workflows/**}', {
     cwd: gateway,
@@ -55,8 +55,8 @@ function ownFiles(): Record<string, string> {
 }
 
 /**
- * Writes the files of the how-to: the first line of a TypeScript block names its file, and so does the line above a
- * JSON block.
+ * Writes the files that the how-to shows. The first line of a TypeScript block names its file; the line above a JSON
+ * block does the same.
  */
 function followTheHowTo(): void {
   const page = readPage('docs/how-to/make-a-gateway.md');
@@ -73,7 +73,7 @@ function followTheHowTo(): void {
   write('gateway.config.yml', withSample(readFileSync(join(gateway, 'gateway.config.yml'), 'utf8'), settings));
 }
 
-/** Runs `npm start` in the gateway, on free ports, until `use` has ended. */
+/** Runs `npm start` in the gateway, on free ports, until `use` has finished. */
 async function whileStarted(use: (url: string) => Promise<void>): Promise<void> {
   const names = ['ROUTER_PORT', 'OPS_PORT', 'CONDUCTOR_PORT', 'IDP_PORT'];
   const ports = Object.fromEntries(
@@ -111,14 +111,14 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
   }, 600_000);
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('a gateway made from a clone depends on the tarball in its folder; one made from the tarball depends on the same file', () => {
+  it('gateways created from a clone and from its tarball depend on the same tarball', () => {
     const dependencyOf = (folder: string) =>
       (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { dependencies: object }).dependencies;
     expect(dependencyOf(fromClone)).toEqual({ 'service-router': 'file:service-router-0.1.0.tgz' });
     expect(dependencyOf(gateway)).toEqual({ 'service-router': 'file:../from-clone/service-router-0.1.0.tgz' });
   });
 
-  it('npm start serves the example route through the engine; check, plan and routes act on the folder', async () => {
+  it('npm start serves the example route; plan, check and routes use the gateway in the current folder', async () => {
     await whileStarted(async (url) => {
       const call = await callerFor(url);
       const response = await call('/hello/world');
@@ -130,7 +130,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(await run(gateway, 'npx', 'service-router', 'routes')).toContain('/hello/:name');
   });
 
-  it("the gateway's own worker, policy and test, as in the how-to: npm test passes, and so does the type check", async () => {
+  it('with the worker, policy and test from the how-to, npm test and the type check pass', async () => {
     followTheHowTo();
     const printed = await run(gateway, 'npm', 'test');
     expect(printed).toMatch(/^. pass 3$/m);
@@ -138,7 +138,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     expect(await run(gateway, process.execPath, compiler, '-p', '.')).toBe('');
   });
 
-  it('a worker of the gateway whose return value is not a response → the type check fails', async () => {
+  it('the type check fails when a worker of the gateway returns something other than a response', async () => {
     const file = join(gateway, 'workers/count.ts');
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace('status: 200', "status: 'fine'"));
@@ -147,7 +147,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     writeFileSync(file, text);
   });
 
-  it('add-route in the folder of the gateway: refuses a name that is taken, and adds a route that check accepts', async () => {
+  it("add-route in the gateway's folder refuses a name that is taken and adds a route that check accepts", async () => {
     const addRoute = (name: string) =>
       run(
         gateway,
@@ -172,7 +172,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     for (const [file, text] of Object.entries(before)) writeFileSync(file, text);
   });
 
-  it('installs none of the packages that the product stubs out, even after npm ci and npm update', async () => {
+  it('installs none of the packages that the product stubs out, even after npm update and npm ci', async () => {
     const { overrides } = JSON.parse(readFileSync(join(rootDir, 'package.json'), 'utf8')) as {
       overrides: Record<string, Record<string, string>>;
     };
@@ -195,7 +195,7 @@ describe('the package', { ...requires('full'), timeout: 600_000 }, () => {
     await run(gateway, 'npm', 'ls', '--all');
   });
 
-  it('an upgrade changes none of the files of the gateway', async () => {
+  it("an upgrade changes none of the gateway's own files", async () => {
     const before = ownFiles();
     await run(dir, 'tar', '-xzf', tarball);
     const file = join(dir, 'package/package.json');

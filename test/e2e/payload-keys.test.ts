@@ -1,4 +1,4 @@
-// Tests of encrypted payloads between real programs: keys that match, keys that do not, and a rotation under load.
+// Tests of encrypted payloads between real programs: keys that match, keys that do not match, and a key rotation.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { engineOfRun } from './engine-of-run.ts';
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const [old, next, foreign] = [newKey('old'), newKey('next'), newKey('foreign')];
 
-/** Size of large bodies; on a fast machine, TEST_LARGE_BYTES can raise it up to `router.maxResponseBytes`. */
+/** Size of a large body. On a fast machine, TEST_LARGE_BYTES can raise it up to `router.maxResponseBytes`. */
 const largeBytes = Number(process.env['TEST_LARGE_BYTES'] ?? 30_000);
 
 let stack: Stack;
@@ -43,26 +43,26 @@ function expectUnreadable(answer: RouterAnswer, detail: string): void {
   expect(answer.json()).toMatchObject({ type: '/problems/payload-unreadable', status: 502, detail });
 }
 
-it('a response the router has no key for → 502 that says the request was carried out', async () => {
+it('a response for which the router has no key → 502, which says that the request was carried out', async () => {
   expectUnreadable(
     await patch(),
     'The response cannot be read: there is no key with the id next. The request was carried out.',
   );
 });
 
-it('with the next key for decryption, the request gets its response, whatever its size', async () => {
+it('with the next key for decryption, the router can read responses of any size', async () => {
   await restartRouter(old, next);
   expect((await patch()).status).toBe(200);
   const large = await demo(`/adaptor/001/mock/faults/bytes/${largeBytes}`);
   expect([large.status, large.bytes.length]).toEqual([200, largeBytes]);
 });
 
-it('with only the next key: the rotation is complete', async () => {
+it('with only the next key, the router can still read responses, and the rotation is complete', async () => {
   await restartRouter(next);
   expect((await patch()).status).toBe(200);
 });
 
-it('a request the worker has no key for → 502, and nothing reaches a back end', async () => {
+it('a request for which the worker has no key → 502, and the worker logs the reason', async () => {
   await restartRouter(foreign);
   const answer = await patch();
   expectUnreadable(answer, 'the request cannot be read: there is no key with the id foreign');
@@ -71,7 +71,7 @@ it('a request the worker has no key for → 502, and nothing reaches a back end'
 });
 
 it.each(['gateway/main.ts', 'workers/main.ts'])(
-  'a key of the wrong length: %s does not start, and says why',
+  'with a key of the wrong length, %s does not start, and says why without printing the key',
   async (entry) => {
     const short = randomBytes(16).toString('base64');
     const failed = await startProgram(entry, { ...stack.routerEnv, PAYLOAD_KEY: `short:${short}` }).catch(

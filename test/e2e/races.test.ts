@@ -1,4 +1,4 @@
-// Tests of races between router, engine and workers: no task is lost, and the router hands out no task twice.
+// Tests of races between routers, the engine and workers: no task is lost, and the router hands out no task twice.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -19,8 +19,8 @@ let reader: Caller;
 let worker: Caller;
 
 beforeAll(async () => {
-  // The tests act as the workers and see every task that is handed out. The queue is long enough for all their concurrent
-  // requests; the default share of one back end would be too small.
+  // The tests act as the workers and see every task that is handed out. The queue is long enough for all of their
+  // concurrent requests; the default share of one back end would be too small.
   stack = await shareStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
   reader = await readerOf(stack.url);
   worker = await callerFor(stack.url, 'worker');
@@ -74,7 +74,7 @@ describe('a task that is dispatched directly', () => {
     for (const answer of answers) expect(await answer).toMatchObject({ status: 200, text: 'done' });
   });
 
-  it('is completed under its own id in the engine', async () => {
+  it('is completed in the engine under a different id', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     await report(task!);
@@ -113,7 +113,7 @@ describe('a task that is dispatched directly', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('keeps the numbers of its result', async () => {
+  it('keeps a large number in its result', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     const body = `{"taskId":"${task!.taskId}","workflowInstanceId":"${task!.workflowInstanceId}","status":"COMPLETED","outputData":{"outbound":${JSON.stringify(outbound)},"n":12345678901234567890}}`;
@@ -156,7 +156,7 @@ describe('a task that is dispatched directly', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('may have its own id in its output, before the task id that counts', async () => {
+  it('may have its id in its output, before the task id of the result', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     const { taskId, workflowInstanceId } = task!;
@@ -187,7 +187,7 @@ describe('a task that is dispatched directly', () => {
     expect((await answer).text).toBe('done');
   });
 
-  it('of an execution that was terminated meanwhile: its late result does not become the response', async () => {
+  it('whose execution was terminated in the meantime: the late result does not become the response', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     await call(`${engineUrl}/api/workflow/${task!.workflowInstanceId}?reason=by%20hand`, { method: 'DELETE' });
@@ -207,7 +207,7 @@ describe('a task that is dispatched directly', () => {
   it('is not delivered again by a fetch: the engine has it in a queue that no worker polls', async () => {
     const answer = reader('/movies/slow');
     const [task] = await poll();
-    // The poll is long enough for two idle fetches.
+    // The poll lasts long enough for two idle fetches.
     expect(await poll({ timeoutMs: 2_300 })).toEqual([]);
     expect((await execution(task!.workflowInstanceId)).tasks[0]!.status).toBe('SCHEDULED');
     await report(task!);
@@ -258,7 +258,7 @@ describe('a write', () => {
   it.each([
     ['without a log', { status: 'COMPLETED', outputData: { outbound } }],
     ['with a log', { status: 'COMPLETED', outputData: { outbound }, logs: [{ log: 'a line', createdTime: 0 }] }],
-  ])('of an execution that was terminated meanwhile: its late result %s is not the response', async (_case, fields) => {
+  ])('whose execution was terminated: its late result %s does not become the response', async (_case, fields) => {
     const demo = await callerFor(stack.url, 'demo');
     const answer = demo('/adaptor/001/mock/echo', { method: 'POST', body: 'x' });
     const path = api('/tasks/poll/batch/college-adaptor_intake?count=1&timeout=5000');
@@ -317,7 +317,7 @@ describe('a client that disconnects', () => {
   });
 });
 
-describe('clients that leave at random', () => {
+describe('clients that disconnect at random', () => {
   const random = randomOfRun();
   let handedOut: Map<string, number>;
   let done: AbortController;
@@ -347,7 +347,7 @@ describe('clients that leave at random', () => {
     await Promise.all(workers);
   });
 
-  it('the others get responses, no task is handed out twice, and no wait or poll is left', async () => {
+  it('other clients get responses, no task is handed out twice, and no wait or poll is left', async () => {
     const ids = new Set<string>();
     const startedAt = Date.now();
     const outcomes = await Promise.all(
@@ -374,7 +374,7 @@ describe('clients that leave at random', () => {
       expect((await execution(id)).status).toBe('COMPLETED');
     }
     expect(await metric('router_held_polls')).toBe(0);
-    // Counts only executions since the start, because other suites leave executions behind on purpose.
+    // Counts only executions since the start of this test, because other files leave executions behind on purpose.
     const query = `workflowType='moviesWF' AND status='RUNNING' AND startTime>${startedAt}`;
     const running = async () => {
       const found = await call(`${engineUrl}/api/workflow/search?size=100&query=${encodeURIComponent(query)}`);
@@ -426,7 +426,7 @@ describe('a write that the engine delivers a second time', () => {
 });
 
 describe('a router that is killed', () => {
-  it('accepts results of the tasks that workers hold, and delivers the others after its restart', async () => {
+  it('accepts results of the tasks that workers hold, and delivers the other tasks after its restart', async () => {
     const lost = ['a', 'b'].map((title) => reader(`/movies/${title}`).catch(() => 'lost'));
     // Polls only now: with an earlier held poll, the router would have fetched the second task and lost it when it was
     // killed.

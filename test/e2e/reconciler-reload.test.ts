@@ -1,5 +1,5 @@
-// Tests of a router whose reload switches to a new workflow version and adds a college: its reconciler repairs
-// executions of both.
+// Tests of a router whose reload switches to a new workflow version and adds a college: its reconciler repairs lost
+// events of both.
 
 import { randomBytes } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -40,10 +40,10 @@ beforeAll(async () => {
   const environment = {
     ...stack.routerEnv,
     CONFIG_URL: pathToFileURL(properties).href,
-    // Short intervals, so that tests need not wait long; older executions belong to other suites.
+    // Short intervals, so that tests need not wait long. The short look-back excludes executions of other test files.
     ...{ RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '1500', RECONCILER_LOOKBACKSECONDS: '2' },
   };
-  // The router uses the gateway in its working directory.
+  // The router runs the gateway in its working directory.
   router = await startProgram(join(dir, 'gateway/main.ts'), environment, dir);
 });
 afterAll(async () => {

@@ -1,5 +1,5 @@
-// Tests of the reconciler: it finds and repairs executions that the engine drops between a PATCH and MDM, while two
-// routers that do not know each other run it at the same time.
+// Tests of the reconciler: it finds PATCHes whose event or follow-up execution the engine has lost, and repairs them.
+// Two routers that do not know of each other run it at the same time.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,8 +25,8 @@ const reconciler = {
 };
 
 /**
- * State directory of a separate engine: on a shared one, executions that other test files leave behind would be reported
- * as unreconciled too.
+ * State directory of a separate engine: on a shared engine, executions that other test files leave behind would also be
+ * reported as unreconciled.
  */
 const stateDir = mkdtempSync(join(tmpdir(), 'service-router-reconciler-'));
 let ownEngine: RunningEngine;
@@ -66,7 +66,7 @@ const logOf = async (source: string) =>
   (await call(`${stack.backEndsUrl}/mdm/governance-log?executionId=${source}`)).json<Record<string, unknown>[]>();
 const kindsOf = async (source: string) => (await logOf(source)).map(({ kind, status }) => `${kind} ${status}`);
 
-/** Returns a metric of the running routers' reconcilers, summed by labels. */
+/** Returns a metric of the reconcilers, summed over the running routers, by its label values. */
 async function metricOf(name: string): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const { ready } of [stack.router, second].filter((router) => router.isAlive())) {
@@ -101,7 +101,7 @@ const untilNotified = (source: string, entries: string[]) =>
   );
 
 const untilReconciled = () =>
-  pollUntil('nothing to be missing', async () =>
+  pollUntil('no event to be unreconciled', async () =>
     Object.values(await metricOf('router_events_unreconciled')).every((count) => count === 0),
   ).catch((error: unknown) => {
     throw new Error(findings(), { cause: error });
@@ -118,7 +118,7 @@ function findings(): string {
 }
 
 describe('an event that starts no workflow', () => {
-  it('after a PATCH: MDM is notified as if the handler had started mdmWF, effectively once', async () => {
+  it('after a PATCH: MDM is notified effectively once, as if the handler had started mdmWF', async () => {
     const before = await metricOf('router_reconciled_total');
     const cccid = newCccid('R');
     let source = '';
@@ -148,11 +148,11 @@ describe('an event that starts no workflow', () => {
     let source = '';
     await withoutHandler('mdm-share-002', async () => {
       source = String((await patch(person('0318204'), { cccid })).headers['x-execution-id']);
-      // A busy engine that handles the event late starts a second mdmWF. The share event of that mdmWF must not meet the
-      // restored handler either.
+      // If a busy engine handles the event late, a second mdmWF is started. The handler must not be restored before the
+      // engine has taken the share event of that mdmWF too.
       await untilEventsTaken('college-adaptorWF:person_patched');
       await pollUntil('each mdmWF to have ended', async () => {
-        // An execution that a busy engine is slow to end is terminated and replaced.
+        // If a busy engine is slow to end an execution, the reconciler terminates and replaces the execution.
         const statuses = (await correlated('mdmWF', source)).map(({ status }) => status);
         return statuses.length > 0 && statuses.every((status) => status !== 'RUNNING');
       });
@@ -167,21 +167,21 @@ describe('an event that starts no workflow', () => {
   });
 });
 
-// With one router: if a termination by one router overlaps with a retry by another, the engine can forget that the
-// failed event was retried, and then the execution ends as FAILED.
-describe('an event of an execution that one router repairs', () => {
+// Only one router runs here: if a termination by one router overlaps with a retry by another, the engine can forget
+// that the failed event was retried, and then the execution ends as FAILED.
+describe('an event that cannot be published', () => {
   beforeAll(() => second.stop());
   afterAll(async () => {
     second = await startProgram('gateway/main.ts', stack.routerEnv);
   });
 
-  it('that cannot be published: the engine retries it, then MDM is notified without it, and the response stays available', async () => {
+  it('is retried; then MDM is notified without it, and the response stays available', async () => {
     const before = await metricOf('router_reconciled_total');
     const definition = (await engine('/metadata/workflow/college-adaptorWF?version=2')).json<{
       tasks: { decisionCases?: Record<string, Record<string, unknown>[]> }[];
     }>();
     // With a queue type that the engine does not support, the EVENT task fails, and its second attempt stays
-    // IN_PROGRESS, as after a kill of the engine.
+    // IN_PROGRESS, as it does when the engine has been killed.
     Object.assign(definition.tasks[1]!.decisionCases!['PATCH']![0]!, {
       sink: 'nowhere:person_patched',
       optional: false,
@@ -209,7 +209,7 @@ describe('an event of an execution that one router repairs', () => {
     }).catch((error: Error) => {
       throw new Error(`${error.message}; ${seen}\n${findings()}`, { cause: error });
     });
-    // On a busy machine, the engine may lose the reason: it evaluates the execution while it terminates it.
+    // On a busy machine, the engine may lose the reason, because it evaluates the execution while terminating it.
     expect(reasonForIncompletion).toMatch(
       /^reconciler: its event was not published$|^Task \S+ failed with status: TERMINATED and reason: 'null'$/,
     );
@@ -266,8 +266,8 @@ it('notifies MDM of a PATCH that stayed paused because its router was killed whi
   expect((await read(source)).status).toBe('TERMINATED');
 });
 
-it('the client of a PATCH gets the response although a reconciler terminates the execution', async () => {
-  // The workers report to the other router, so this one sees only how the execution ends.
+it('the client of a PATCH gets the response even though a reconciler terminates the execution', async () => {
+  // The workers report to the first router, so the second one sees only how the execution ends.
   const client = await callerFor(String(second.ready['url']));
   const requestId = randomUUID();
   const answered = client('/adaptor/001/mock/faults/slow/4000', {
@@ -275,13 +275,13 @@ it('the client of a PATCH gets the response although a reconciler terminates the
     // A busy machine may take longer than the default response deadline.
     headers: { 'x-request-id': requestId, prefer: 'wait=60' },
   });
-  // Not earlier: a router hands out no task of a paused execution.
+  // Pauses the execution only after its task was taken, because a router hands out no task of a paused execution.
   await pollUntil('the back end to have the request', async () => {
     const faults = await call(`${stack.backEndsUrl}/adaptors/001/mock/faults`);
     return faults.json<{ open: number }>().open > 0;
   });
   const [{ workflowId: source } = { workflowId: '' }] = await correlated('college-adaptorWF', requestId);
-  // As after a kill of the engine, no event is published.
+  // A paused execution publishes no event, just like an execution whose engine was killed.
   expect((await engine(`/workflow/${source}/pause`, 'PUT')).status).toBe(200);
   expect(await answered).toMatchObject({ status: 200, text: '{"slept":4000}' });
   expect((await read(source)).reasonForIncompletion).toBe('reconciler: its event was not published');
@@ -291,7 +291,7 @@ it('the client of a PATCH gets the response although a reconciler terminates the
 it.each([
   ['mdmWF', 'mdm_notify'],
   ['mdm-shareWF', 'mdm_share'],
-])('%s: is retried when a reconciler was killed after terminating the execution', async (name, taskType) => {
+])('%s is retried when a reconciler was killed after terminating the execution', async (name, taskType) => {
   const before = await metricOf('router_reconciled_total');
   // No worker polls this domain.
   const taskToDomain = { '*': 'nobody' };
@@ -354,13 +354,13 @@ describe('a PATCH with an unknown outcome', () => {
     return source;
   }
 
-  it('the back end is probed: MDM is notified of applied PATCHes, and not of others', async () => {
+  it('the back end is probed, and MDM is notified only of PATCHes that were applied', async () => {
     const before = await metricOf('router_reconciled_total');
     const cccid = newCccid('R');
     const applied = await takeAndAbandon(cccid, true);
     const lost = await takeAndAbandon(newCccid('R'), false);
     await pollUntil(
-      'an unknown outcome',
+      'an unknown outcome to be counted',
       async () => ((await metricOf('router_events_unreconciled'))['outcome_unknown'] ?? 0) > 0,
     );
     const worker = await stack.addWorkers({ WORKERS_DOMAIN: domain });
@@ -381,7 +381,7 @@ describe('a PATCH with an unknown outcome', () => {
 });
 
 describe('executions without a fault', () => {
-  it('are left alone: no second MDM workflow, nothing counted, no personal value in a log', async () => {
+  it('are left alone: nothing is counted, and no log line of the reconciler contains a personal value', async () => {
     const first = await patch(person('0319375'), { cccid: 'LEAVE01' });
     const source = String(first.headers['x-execution-id']);
     await untilNotified(source, ['notification recorded']);

@@ -1,10 +1,12 @@
-// Tests of a whole stack with an engine on Redis, which has no index: calls of clients, idempotency keys, MDM, the CLI.
+// Tests of a complete stack with an engine on Redis, which has no index: client requests, idempotency keys, MDM and the
+// CLI.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type RedisEngine, startRedisEngine } from '../../dev/engine/start-redis-engine.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type EngineProxy, startEngineProxy } from '../faults/engine-proxy.ts';
@@ -30,7 +32,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     const router = { REDIS_URL: engine.redis.url, RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '3000' };
     stack = await startStack({ engineUrl: proxy.url, router });
     demo = await callerFor(stack.url);
-    // The engine may take a minute to subscribe to the queue of a new handler, so wait for that once.
+    // The engine may take a minute to subscribe to the queue of a new handler, so this waits for it once.
     const first = await patch('0320991', newCccid());
     expect(first.status).toBe(200);
     await untilShared(executionOf(first), 90_000);
@@ -62,16 +64,16 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
   const notices = async (operationsUrl: string) =>
     (await call(`${operationsUrl}/health/ready`)).json<{ notices: Record<string, string[]> }>().notices;
 
-  it.each(['/lmsDW/001/dataSync/', '/adaptor/001/terms?mis=001', '/movies/Metropolis'])('GET %s', async (path) => {
+  it.each(['/lmsDW/001/dataSync/', '/adaptor/001/terms?mis=001', '/movies/Metropolis'])('serves %s', async (path) => {
     expect((await demo(path)).status).toBe(200);
   });
 
-  it('GET sections', async () => {
+  it('serves sections', async () => {
     const path = '/adaptor/001/sections?sisTermId=2026FA&sisCourseId=MATH-31&mis=001';
     expect((await demo(path)).json<unknown[]>().length).toBeGreaterThan(0);
   });
 
-  it('has no notice about executions in its readiness, because records replace the index', async () => {
+  it('has no notice about executions in its readiness response, because records replace the index', async () => {
     expect(await notices(stack.operationsUrl)).not.toHaveProperty('executions');
   });
 
@@ -91,7 +93,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     expect(second.text).toBe(first.text);
   });
 
-  it('finds the execution of a key whose start had no response, and starts no other', async () => {
+  it('finds the execution of a key when the response to its start was lost, and starts no other', async () => {
     const options: CallOptions = {
       method: 'PUT',
       headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() },
@@ -109,7 +111,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     expect(repeated.headers['idempotency-replayed']).toBe('true');
   });
 
-  it('brings a cccid to MDM and the interested college', async () => {
+  it('delivers a cccid to MDM and the interested college', async () => {
     const cccid = newCccid();
     const source = executionOf(await patch('0318204', cccid));
     await untilShared(source);
@@ -118,7 +120,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     await pollUntil('the other college to have the cccid', async () => (await call(person)).json()['cccid'] === cccid);
   });
 
-  it('starts the follow-ups of a PATCH whose event was lost', async () => {
+  it('starts the follow-up executions of a PATCH whose event was lost', async () => {
     const { withoutHandler } = lostEventsOf({ url: engine.url, stateDir: '' });
     await withoutHandler('mdm', async () => {
       await untilShared(executionOf(await patch('0318204', newCccid())));
@@ -127,7 +129,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     expect(text).toMatch(/router_reconciled_total\{case="event_lost",action="started"\} [1-9]/);
   });
 
-  it('the CLI lists, shows and prunes executions', async () => {
+  it('the CLI lists and shows executions, and plans to prune and reconcile them', async () => {
     const source = executionOf(await patch('0318204', newCccid()));
     await untilShared(source);
     const list = (await cli('executions', 'list', '--route', 'adaptor', '--json')).json<{
@@ -138,7 +140,7 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     );
     const shown = (await cli('executions', 'show', source, '--json')).json<{ follows: { workflow: string }[] }>();
     expect(shown.follows.map(({ workflow }) => workflow)).toEqual(expect.arrayContaining(['mdmWF', 'mdm-shareWF']));
-    // Plans only, with the configured rules, because rules that would delete executions that the reconciler needs are
+    // Only plans, and with the configured rules: rules that would delete executions that the reconciler needs are
     // refused.
     const planned = await cli('prune', '--dry-run', '--no-events', '--json');
     expect(planned.json()).toMatchObject({ ok: true, rules: expect.any(Array) });
@@ -190,5 +192,22 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     });
     expect(executionOf(second)).toBe(executionOf(first));
     expect((await read(executionOf(first))).status).toBe('COMPLETED');
+  });
+
+  it('the CLI deletes executions while Redis is full', async () => {
+    const source = executionOf(await demo('/movies/Metropolis'));
+    const redis = createClient({ url: engine.redis.url });
+    await redis.connect();
+    onTestFinished(async () => {
+      await redis.configSet('maxmemory', '0');
+      redis.destroy();
+    });
+    await redis.configSet('maxmemory', '1');
+    const env = { CONDUCTOR_URL: engine.url, REDIS_URL: engine.redis.url };
+    const young = { RECONCILER_LOOKBACKSECONDS: '0', RECONCILER_AFTERMS: '1' };
+    const pruned = await runCli(['prune', '--older-than', '0.01s', '--yes', '--json'], { ...env, ...young });
+    expect(pruned).toMatchObject({ exitCode: 0 });
+    expect(pruned.json<{ executions: number }>().executions).toBeGreaterThan(0);
+    expect((await call(`${engine.url}/api/workflow/${source}`)).status).toBe(404);
   });
 });

@@ -1,7 +1,8 @@
-// Tests that executions whose next attempt an engine on Redis has lost (conductor-oss 1021) are retried.
+// Tests that executions are retried when an engine on Redis has lost the next attempt of their task (conductor-oss
+// 1021).
 //
-// The state is the one after a real kill: Conductor writes the field of the attempt in `SCHEDULED_TASKS`, then the
-// attempt. The tests write the field beforehand, which leaves the same state as a kill between the two writes.
+// Conductor writes the field of an attempt in `SCHEDULED_TASKS` first, and then the attempt itself. The tests write the
+// field in advance, which leaves the same state as an engine that is killed between the two writes.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -53,7 +54,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Shortens the timeout of a task type, for which tests would otherwise wait a minute. */
+  /** Shortens the response timeout of a task type; the tests would otherwise wait for a minute. */
   async function shortenTimeout(name: string): Promise<void> {
     const path = `${engine.url}/api/metadata/taskdefs`;
     const definition = (await call(`${path}/${name}`)).json<object>();
@@ -71,7 +72,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
   const poll = async (taskType: string) =>
     (await connection.pollTasks(taskType, { count: 10, workerId: 'test' })).map((task) => task.workflowInstanceId);
 
-  /** Starts an execution, takes its task, and creates the state that a kill of the engine leaves. */
+  /** Starts an execution, takes its task, and creates the state that a killed engine leaves behind. */
   async function startHung(name: string, taskType: string, input: Record<string, unknown>): Promise<WholeExecution> {
     const id = await api.start({ name, version: 1, correlationId: 'patch-1', input });
     const redis = createClient({ url: engine.redis.url });
@@ -90,7 +91,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     const definitions = definitionsFor();
     return createReconcileRounds({ config, definitions: () => definitions, api, readQueueSizes: async () => ({}) });
   };
-  /** Runs rounds until one has repaired the execution, and returns its finding. */
+  /** Runs reconcile rounds until one repairs the execution, and returns the finding. */
   const repaired = (id: string) => {
     const reconcile = rounds();
     return pollUntil('the execution to be repaired', async () =>
@@ -104,7 +105,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     ['mdmWF', 'mdm_notify', { mis: '001', executionId: 'patch-1', requestId: 'r' }],
     ['mdm-shareWF', 'mdm_share', system],
     ['moviesWF', 'movies_intake', read],
-  ])('%s: is retried while it hangs', async (name, taskType, input) => {
+  ])('%s: is retried while it is still running', async (name, taskType, input) => {
     const hung = await startHung(name, taskType, input);
     expect(hung).toMatchObject({ status: 'RUNNING', tasks: [{ status: 'TIMED_OUT', retryCount: 0, retried: true }] });
     const { workflowId } = hung;
@@ -112,12 +113,12 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     await pollUntil('the next attempt of the task', async () => (await poll(taskType)).includes(workflowId));
   });
 
-  it('is retried even after the engine has completed it without the lost attempt of its last task', async () => {
+  it('is retried even after the engine has marked it as completed without the lost attempt', async () => {
     const taskType = 'mdm_share';
     const { workflowId } = await startHung('mdm-shareWF', taskType, system);
-    // Makes the records include the execution, which no router has started.
+    // No router started the execution, so only a search adds it to the records.
     await api.search({ statuses: ['RUNNING'] }, { offset: 0, size: 1 });
-    // Evaluates the execution, as the engine's sweeper does after half a minute.
+    // Evaluates the execution, as the engine's sweeper would do after half a minute.
     await api.decide(workflowId);
     expect(await api.readState(workflowId)).toBe('COMPLETED');
     expect(await repaired(workflowId)).toMatchObject({ case: 'never_retried', action: 'retried' });

@@ -1,5 +1,4 @@
-// Tests of reloads on the real engine, under load: no request and no worker's call fails, and a new version takes
-// effect.
+// Tests of reloads on a real engine under load: no request and no worker call fails, and a new version takes effect.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -86,7 +85,7 @@ function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[
   };
 }
 
-it('reloads under load: no request fails, no worker sees an error, no held poll is lost', async () => {
+it('reloads under load: no request fails, no worker logs an error, and no held poll is lost', async () => {
   const written = stack.workers.map((worker) => worker.output().length);
   const worker = await callerFor(stack.url, 'worker');
   // A poll of a separate queue, which is held during all reloads.
@@ -103,8 +102,8 @@ it('reloads under load: no request fails, no worker sees an error, no held poll 
   expect(statuses.filter((status) => status !== '200')).toEqual([]);
   const lines = stack.workers.map((each, index) => each.output().slice(written[index])).join('');
   expect(lines.split('\n').filter((line) => /"level":"(warn|error|fatal)"/.test(line))).toEqual([]);
-  // The poll was held under the first configuration. A task of an execution that is started directly at the engine
-  // still reaches it.
+  // The poll started under the first configuration. It still gets the task of an execution that is started directly on
+  // the engine.
   const start = { name: 'moviesWF', version: 1, input: {}, taskToDomain: { '*': queue } };
   const started = await engine.send('POST', '/workflow', start);
   const answer = await held;
@@ -113,7 +112,7 @@ it('reloads under load: no request fails, no worker sees an error, no held poll 
   await engine.send('DELETE', `/workflow/${started.text}`);
 });
 
-it('a version that the engine does not have: the reload is refused until the version is registered', async () => {
+it('a reload to a version that the engine does not have is refused until the version is registered', async () => {
   const version = 100_000 + Number.parseInt(randomBytes(2).toString('hex'), 16);
   const pinned = productMap.replace('name: moviesWF, version: 1', `name: moviesWF, version: ${version}`);
   expect(await reload(pinned)).toBe('refused');
@@ -146,7 +145,7 @@ it('a refused configuration leaves no names and no metrics behind', async () => 
   expect((await demo(`/executions/${id}`)).status).toBe(404);
   const metricsOf = async () => {
     const series = Object.keys(await readCounts(stack.operationsUrl));
-    // Node's own metrics depend on its current activity.
+    // The metrics of Node.js itself depend on its current activity.
     const names = series.map((each) => each.split('{', 1)[0]).filter((name) => !name?.startsWith('nodejs_'));
     return [...new Set(names)].toSorted();
   };

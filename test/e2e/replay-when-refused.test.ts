@@ -14,7 +14,7 @@ import { shareStack, type Stack } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
-/** Waiting requests to /held. */
+/** Open responses to the requests for /held. */
 const held: ServerResponse[] = [];
 const seen: string[] = [];
 const createBackEnd = () =>
@@ -48,7 +48,7 @@ beforeAll(async () => {
       ADMISSION_QUEUEMS: '60000',
       ADMISSION_BACKENDSHAREPERCENT: '50',
       ROUTER_RESPONSEDEADLINEMS: '60000',
-      // Circuit breakers that have opened stay open.
+      // Keeps a circuit breaker open once it has opened.
       BREAKER_BACKEND_MINCALLS: '2',
       BREAKER_BACKEND_OPENMS: '3600000',
       BREAKER_ENGINE_MINCALLS: '2',
@@ -75,7 +75,7 @@ const keyed = (key: string, options: CallOptions = {}): CallOptions => ({
   ...options,
   headers: { 'content-type': 'application/json', 'idempotency-key': key },
 });
-/** Sends a write that is applied. */
+/** Sends a write that the back end applies. */
 async function apply(mis: string) {
   const [path, key] = [`/adaptor/${mis}/${randomUUID()}`, randomUUID()];
   const first = await demo(path, keyed(key));
@@ -107,18 +107,18 @@ async function expectReplay({ path, key, first }: Awaited<ReturnType<typeof appl
 
 const breaker = (name: string) => readCount(stack.operationsUrl, `router_breaker_state{breaker="${name}"}`);
 
-describe('a repeat with the same Idempotency-Key gets the recorded response', () => {
+describe('a repeated request with the same Idempotency-Key gets the recorded response', () => {
   it('while the router is overloaded', async () => {
     const applied = await apply('778');
     const inFlight = Array.from({ length: 2 }, () => demo('/adaptor/778/held', { method: 'PATCH' }));
-    await pollUntil('two to be with the back end', () => held.length === 2);
+    await pollUntil('two requests to reach the back end', () => held.length === 2);
     const queued = Array.from({ length: 2 }, () => demo('/adaptor/778/held', { method: 'PATCH' }));
     const inQueue = () => readCount(stack.operationsUrl, 'router_admission_queued');
     await pollUntil('two requests to wait', async () => (await inQueue()) === 2);
     await expectReplay(applied, 'overloaded');
     expect(await inQueue()).toBe(2);
     for (const count of [2, 4]) {
-      await pollUntil('the next to be with the back end', () => held.length === count);
+      await pollUntil('the next requests to reach the back end', () => held.length === count);
       for (const response of held.slice(count - 2)) response.end();
     }
     await Promise.all([...inFlight, ...queued]);
@@ -135,7 +135,7 @@ describe('a repeat with the same Idempotency-Key gets the recorded response', ()
     await expectReplay(applied, 'back-end-unavailable');
   });
 
-  it('while the circuit breaker of the engine is open and the engine can be read', async () => {
+  it('while the circuit breaker of the engine is open but the engine can be read', async () => {
     const applied = await apply('778');
     engine.concerns = ({ method, url }) => method === 'POST' && url === '/api/workflow';
     engine.mood = '500';

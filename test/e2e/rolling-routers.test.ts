@@ -1,5 +1,5 @@
-// Tests of replacing two routers behind the load balancer of deploy/: when a router stops, no request fails; when it is
-// killed, only its requests in flight fail.
+// Tests of replacing two routers behind the load balancer in deploy/: when a router is stopped, no request fails; when
+// a router is killed, only its in-flight requests fail.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { textOf } from '../deploy/deployment-files.ts';
@@ -19,7 +19,7 @@ const portOf = (url: string) => Number(new URL(url).port);
 const env = { ROUTER_SHUTDOWNDELAYMS: '4000', ROUTER_TRUSTEDPROXIES: '127.0.0.1' };
 
 /** The OpenAPI document does not describe the load balancer's own responses. */
-const any = { undescribed: 'some responses are of the load balancer' };
+const any = { undescribed: 'some responses come from the load balancer' };
 
 describe('two routers behind the load balancer', requires('full', 'haproxy', 'redis'), () => {
   let redis: RedisServer;
@@ -139,7 +139,7 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
     expect(statuses.get(200)).toBeGreaterThan(50);
   });
 
-  it('one router is killed under load → its in-flight requests get 502 or 504, the other serves the rest', async () => {
+  it('one router is killed under load → its in-flight requests get 502 or 504; the other serves the rest', async () => {
     const statuses = await statusesWhile(async () => {
       await second.kill();
       const served = async () => (await demo('/movies/Metropolis', any)).status === 200;
@@ -148,8 +148,8 @@ describe('two routers behind the load balancer', requires('full', 'haproxy', 're
       await untilBothServe();
     });
     process.stdout.write(`killed: ${JSON.stringify([...statuses])}\n`);
-    // Four clients have at most four requests at the killed router; results of workers may have been in flight through
-    // it as well.
+    // Four clients have at most four requests at the killed router; results of workers may also have been in flight
+    // through that router.
     const failed = [...statuses].filter(([status]) => status !== 200);
     expect(failed.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8);
     for (const [status] of failed) expect([502, 504]).toContain(status);

@@ -71,10 +71,10 @@ describe('routes return the back end’s own response', () => {
   });
 
   it.each([
-    ['404 of an unknown person', `${person}/nobody`, {}, 404],
-    ['400 of broken JSON', `${person}/nobody`, { ...patch, body: '{"cccid":' }, 400],
+    ['404 for an unknown person', `${person}/nobody`, {}, 404],
+    ['400 for broken JSON', `${person}/nobody`, { ...patch, body: '{"cccid":' }, 400],
     [
-      '415 of a wrong content type',
+      '415 for a wrong content type',
       `${person}/nobody`,
       { method: 'PATCH', headers: { 'content-type': 'text/plain' }, body: 'x' },
       415,
@@ -99,7 +99,7 @@ describe('routes return the back end’s own response', () => {
     expect((await demo('/adaptor/002/mock/colleges/002/persons')).status).toBe(200);
   });
 
-  it('8 MiB of bytes and 2 MB of distinct words', async () => {
+  it('large responses: 8 MiB of bytes and 2 MB of distinct words', async () => {
     const direct = await fetch(`${stack.backEndsUrl}/adaptors/001/mock/faults/bytes/8388608`);
     const routed = await demo('/adaptor/001/mock/faults/bytes/8388608');
     expect(routed.status).toBe(200);
@@ -109,7 +109,7 @@ describe('routes return the back end’s own response', () => {
   });
 });
 
-describe('what is sent arrives untouched', () => {
+describe('requests reach the back end unchanged', () => {
   it.each([
     '/a%2Fb/?x=&x=1&y',
     '/trailing/',
@@ -173,7 +173,7 @@ describe('what is sent arrives untouched', () => {
   });
 });
 
-describe('who may do what', () => {
+describe('access control', () => {
   it('no token → 401 with a challenge that names no error', async () => {
     const answer = await call(`${stack.url}/movies/x`);
     expect(answer.status).toBe(401);
@@ -190,7 +190,7 @@ describe('who may do what', () => {
   });
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-    '%s under /adaptor/ without sisdata_W → 403 with the scope',
+    '%s under /adaptor/ without sisdata_W → 403, which names the scope',
     async (method) => {
       const answer = await reader(echo, { method, ...(method === 'DELETE' ? {} : { body: 'x' }) });
       expect(answer.status).toBe(403);
@@ -202,7 +202,7 @@ describe('who may do what', () => {
     expect((await reader(echo)).status).toBe(200);
   });
 
-  it('unknown path → 404 and wrong method → 405 with Allow, as problem documents', async () => {
+  it('an unknown path → 404; a wrong method → 405 with Allow', async () => {
     const missing = await demo('/nowhere');
     expect(missing.status).toBe(404);
     expect(missing.json()).toEqual({

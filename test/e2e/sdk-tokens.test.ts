@@ -19,7 +19,7 @@ beforeAll(async () => {
   stack = await shareStack({
     engineUrl: engineOfRun().url,
     withWorkers: false,
-    // The workers of this suite return responses that the OpenAPI document does not describe.
+    // The workers in this file return responses that the OpenAPI document does not describe.
     anyAnswer: true,
     identityProvider: { IDP_TOKEN_SECONDS: String(lifetime) },
     router: { OAUTH_CLOCKTOLERANCESECONDS: '0', ROUTER_RESPONSEDEADLINEMS: '5000' },
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack?.stop());
 
-/** Gets a token directly from the provider, so that the router counts only the worker's token requests. */
+/** Gets a token directly from the identity provider, so that the router counts only the worker's token requests. */
 async function clientToken(): Promise<string> {
   const answer = await call(`${stack.issuer}/token`, {
     method: 'POST',

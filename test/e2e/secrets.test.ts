@@ -1,5 +1,5 @@
-// Tests that secrets do not leak: sends marked credentials and personal values through the running system, and searches
-// for them in everything that the system wrote.
+// Tests that secrets do not leak: marked credentials and personal values are sent through the running system, and
+// everything that the system writes is searched for them.
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -24,16 +24,16 @@ const databaseUrl = process.env['CONDUCTOR_DATABASE'];
 const store: EngineStore = databaseUrl === undefined ? sqliteStore(engineStateDir) : postgresStore(databaseUrl);
 
 const engine = new Engine({ url: engineUrl, timeoutMs: 10_000, connections: 4 });
-/** The same person in both colleges, by MDM's crosswalk. */
+/** Ids of the same person in the two colleges, according to MDM's crosswalk. */
 const [here, there] = ['0318204', 'B00417733'];
 
-/** Secrets without markers: those of the dev clients, and access tokens. */
+/** Secrets without markers: the secrets of the development clients, and access tokens. */
 const publicSecrets = /(?:demo|reader|worker|ops)-secret/;
 const likeToken = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{20,}/g;
 
 /**
- * Returns the first token in a text. Encrypted payloads also have dots and sometimes contain `eyJ` by chance, but a
- * token's header is JSON.
+ * Returns the first token in a text. Encrypted payloads also contain dots, and sometimes `eyJ` by chance, but only the
+ * header of a token is JSON.
  */
 function tokenIn(text: string): string | undefined {
   return text.match(likeToken)?.find((found) => {
@@ -51,12 +51,12 @@ const documentedTables = rowsOf(
 ).map(([table = '']) => table);
 
 describe.each([
-  ['in clear', undefined],
+  ['in plain text', undefined],
   ['encrypted', `e2e-1:${randomBytes(32).toString('base64')}`],
 ])('payloads %s', (_title, payloadKey) => {
   const markers = createMarkers();
   const { credential, personal } = markers;
-  /** Returns the markers found in `content`: credentials and personal values separately. */
+  /** Returns the credentials and personal values found in `content`. */
   const found = (content: string | Buffer) => markers.findIn(content);
   const exchanges: Exchange[] = [];
   const executions: string[] = [];
@@ -91,7 +91,7 @@ describe.each([
     await Promise.all([sentry?.close(), proxy?.stop()]);
   });
 
-  /** Sends a request with a valid token, a cookie, and a person in its path, query, headers and body. */
+  /** Sends a request with a valid token and marked headers, and records the exchange and its execution. */
   async function ask(what: string, path: string, { method = 'GET', ...options }: CallOptions = {}): Promise<Exchange> {
     const headers = {
       authorization: `bearer ${token}`,
@@ -156,7 +156,7 @@ describe.each([
       body: JSON.stringify({ cccid }),
     });
 
-  /** Sends a PATCH and waits until the event and two more executions have delivered it to the other college. */
+  /** Sends a PATCH and waits until the event and two more executions have delivered the change to the other college. */
   async function shareWith(cccid: string): Promise<void> {
     const { answer } = await patchHere(cccid);
     expect(answer.status).toBe(200);
@@ -174,7 +174,7 @@ describe.each([
     }
   }
 
-  /** Returns the executions that an event of the execution `source` has started. */
+  /** Returns the executions of the workflow `name` that an event of the execution `source` has started. */
   async function startedBy(name: string, source: string): Promise<{ workflowId: string; status: string }[]> {
     const path = `/api/workflow/${name}/correlated/${source}?includeClosed=true`;
     const { body } = await engine.request({ method: 'GET', path });
@@ -196,7 +196,7 @@ describe.each([
 
   /** Starts an execution with an input that no router creates, so that a worker fails with an unexpected error. */
   async function provokeUnforeseen(): Promise<void> {
-    // This value is not encrypted, because the request does not pass the router.
+    // This value is not encrypted, because the request does not pass through the router.
     const person = payloadKey === undefined ? personal('unforeseen') : 'nobody';
     // A path cannot contain a lone surrogate.
     const sisPersonId = { json: `"${person}\\ud800"` };
@@ -240,7 +240,7 @@ describe.each([
     });
   });
 
-  it('no problem document repeats a credential or a person', () => {
+  it('no problem document repeats a credential or a personal value', () => {
     const problems = exchanges.filter(({ answer }) => isOurs(answer));
     expect(problems.length).toBeGreaterThan(payloadKey === undefined ? 25 : 4);
     for (const { what, answer } of problems) {
@@ -249,7 +249,7 @@ describe.each([
     }
   });
 
-  it('no log line contains a credential or a person', () => {
+  it('no log line contains a credential or a personal value', () => {
     const written = stack.written();
     expect([...written.keys()]).toEqual(
       expect.arrayContaining(['the launcher', 'router.log', 'workers.log', 'workers-002.log', 'identity-provider.log']),
@@ -260,7 +260,7 @@ describe.each([
     for (const [name, text] of written) expect([name, ...found(text), ...leaksOf(text)]).toEqual([name]);
   });
 
-  it('no metric and no error report contains a credential or a person', () => {
+  it('no metric and no error report contains a credential or a personal value', () => {
     expect(metrics).toContain('router_http_requests_total');
     expect([...found(metrics), ...leaksOf(metrics)]).toEqual([]);
     const reports = sentry.envelopes().join('\n');
@@ -268,7 +268,7 @@ describe.each([
     expect([...found(reports), ...leaksOf(reports)]).toEqual([]);
   });
 
-  it('the engine has no credential in any table or file', async () => {
+  it('no table or file of the engine contains a credential', async () => {
     const places: [string, string | Buffer][] = [...(await store.tables()), ...store.files()];
     for (const [name, content] of places) {
       const credentials = found(content).filter((marker) => marker.startsWith(credential('')));
@@ -278,14 +278,14 @@ describe.each([
   });
 
   if (payloadKey === undefined)
-    it('personal values are in the tables that the security model names, and nowhere else', async () => {
+    it('personal values are only in the tables that the security model names', async () => {
       const holding = [...(await store.tables())].filter(([, text]) => found(text).length > 0).map(([name]) => name);
       expect(holding.filter((name) => !documentedTables.includes(name))).toEqual([]);
       expect(holding).toEqual(expect.arrayContaining(['workflow', 'task']));
     });
 
   if (payloadKey === undefined)
-    it('pruning removes everything but the records of refused events', async () => {
+    it('removing the executions leaves personal values only in the records of refused events', async () => {
       const started = await Promise.all(
         executions.flatMap((source) => [startedBy('mdmWF', source), startedBy('mdm-shareWF', source)]),
       );
@@ -294,14 +294,14 @@ describe.each([
         expect((await engine.request({ method: 'DELETE', path })).status).toBe(200);
       }
       // The engine removes the index rows a moment after the execution.
-      await pollUntil('nothing to be left but refused events', async () => {
+      await pollUntil('only refused events to be left', async () => {
         const left = [...(await store.tables())].filter(([, text]) => found(text).length > 0);
         return left.map(([name]) => name).join() === 'event_execution';
       });
     });
 
   if (payloadKey !== undefined)
-    it('with encryption, personal values are nowhere, and the same executions ran', async () => {
+    it('with encryption, no table or file contains a personal value, and every execution is encrypted', async () => {
       for (const [name, content] of [...(await store.tables()), ...store.files()]) {
         expect([name, ...found(content)]).toEqual([name]);
       }
@@ -316,7 +316,7 @@ describe.each([
       }
     });
 
-  /** Returns the leaked secrets that are not markers, including the payload key of this run. */
+  /** Returns the leaked secrets other than markers, including the payload key of this run. */
   function leaksOf(content: string | Buffer): string[] {
     const text = typeof content === 'string' ? content : content.toString('latin1');
     const leaks = [publicSecrets.exec(text)?.[0], tokenIn(text)];

@@ -30,7 +30,7 @@ async function failure(entry: string, env: Record<string, string>): Promise<Prog
   throw new Error(`${entry} started`);
 }
 
-/** Starts a router on a changed gateway configuration and returns the problems that it reports. */
+/** Starts a router with a changed gateway configuration and returns the problems that it reports. */
 async function problemsOf(change: (text: string) => string): Promise<readonly string[]> {
   const gatewayConfigFile = join(dir, `${randomUUID()}.yml`);
   writeFileSync(gatewayConfigFile, change(shipped));
@@ -46,7 +46,7 @@ async function problemsOf(change: (text: string) => string): Promise<readonly st
 }
 
 describe('gateway.config.yml', () => {
-  it('as it ships is valid', async () => {
+  it('is valid as shipped', async () => {
     expect(await problemsOf((text) => text)).toEqual([]);
   });
 
@@ -64,12 +64,12 @@ describe('gateway.config.yml', () => {
       'there is no apiEndpoint "films"',
     ],
     [
-      'an endpoint nobody serves',
+      'an endpoint that no pipeline serves',
       (text: string) => text.replace('apiEndpoints: [movies]', 'apiEndpoints: [films]'),
       'no pipeline serves this apiEndpoint',
     ],
     [
-      'a policy nobody provides',
+      'a policy that no plugin provides',
       (text: string) => text.replace(/^(policies:\s+)\[token,/m, '$1[proxy, token,'),
       'no plugin provides "proxy"',
     ],
@@ -99,7 +99,7 @@ describe('gateway.config.yml', () => {
       'pipelines.movies.policies[3].workflow[0].action: versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as versions: { 1: 10, 2: 90 }',
     ],
     [
-      'version and versions',
+      'both version and versions',
       (text: string) => text.replace('name: moviesWF, version: 1', 'name: moviesWF, version: 1, versions: { 1: 1 }'),
       'version and versions are both given: keep one of them',
     ],
@@ -118,7 +118,7 @@ describe('gateway.config.yml', () => {
       'unknown parameter "window"',
     ],
     [
-      'a plugin that is not there',
+      'a plugin that does not exist',
       (text: string) => text.replace('plugins/oauth2/index.ts', 'plugins/oauth3/index.ts'),
       'plugins.oauth2',
     ],
@@ -151,7 +151,7 @@ describe('gateway.config.yml', () => {
     expect((await problemsOf(change)).join('\n')).toContain(expected);
   });
 
-  it('with a plugin that cannot be parsed is refused with the real error', async () => {
+  it('with a plugin that cannot be parsed is refused with the error of the parser', async () => {
     const plugin = join(dir, 'broken.ts');
     writeFileSync(plugin, 'export const version = ;');
     const problems = await problemsOf((text) => text.replace('./plugins/oauth2/index.ts', plugin));
@@ -169,14 +169,14 @@ describe('gateway.config.yml', () => {
 });
 
 describe('a program that cannot start', () => {
-  it('router without an issuer and with a bad port: both named, exit 1', async () => {
+  it('a router without an issuer and with an invalid port names both problems and exits with 1', async () => {
     const { exitCode, output } = await failure('gateway/main.ts', { ROUTER_PORT: 'eighty' });
     expect(exitCode).toBe(1);
     expect(output).toContain('oauth.issuer is not set');
     expect(output).toContain('router.port must be integer, but is "eighty"');
   });
 
-  it('router on a taken port: the port and its key are named, exit 1', async () => {
+  it('a router on a port in use names the port and its configuration keys, and exits with 1', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -190,13 +190,13 @@ describe('a program that cannot start', () => {
     expect(output).toContain(`cannot listen on 127.0.0.1:${port} (router.host, router.port)`);
   });
 
-  it('workers without credentials: exit 1 with the keys they need', async () => {
+  it('workers without credentials name the keys that they need, and exit with 1', async () => {
     const { exitCode, output } = await failure('workers/main.ts', {});
     expect(exitCode).toBe(1);
     expect(output).toMatch(/workers\.clientId.*WORKERS_CLIENTID/s);
   });
 
-  it('an unreachable remote property file: exit 1', async () => {
+  it('a router that cannot reach its remote property file names the file and exits with 1', async () => {
     const { output, exitCode } = await failure('gateway/main.ts', {
       ...issuer,
       CONFIG_URL: 'http://127.0.0.1:9/x.properties',

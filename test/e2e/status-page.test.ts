@@ -1,5 +1,5 @@
-// Tests of the overview page of the operations port: in a real browser, live and without scripts, on a phone, in dark
-// mode.
+// Tests of the overview page of the operations port: as plain HTML, and in a real browser with and without scripts, at
+// the width of a phone, and in dark mode.
 
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ let demo: Caller;
 let failedExecution: string;
 
 beforeAll(async () => {
-  // No other suite has this log level, so this suite gets a new router, whose counters start at zero.
+  // No other test file has this log level, so this file gets a new router, whose counters start at zero.
   stack = await shareStack({ engineUrl: engineOfRun().url, router: { LOG_LEVEL: 'error' } });
   demo = await callerFor(stack.url);
   for (let asked = 0; asked < 10; asked++) await demo(`/movies/${personal('title')}?q=${personal('query')}`);
@@ -38,7 +38,7 @@ afterAll(() => stack?.stop());
 
 const statusUrl = () => `${stack.operationsUrl}/`;
 const htmlOf = async (path = '/') => (await call(`${stack.operationsUrl}${path}`)).text;
-/** Returns the row of a route. */
+/** Returns the HTML of a route's row, or an empty string if the page has none. */
 const rowOf = (page: string, route: string) =>
   new RegExp(`<th scope="row">\\s*<a[^>]*>${route}</a>([\\s\\S]*?)</tr>`).exec(page)?.[1] ?? '';
 
@@ -53,7 +53,7 @@ describe('the page without a browser', () => {
     expect(rowOf(await htmlOf('/status'), 'movies')).not.toBe('');
   });
 
-  it('counts no engine error while everything starts', async () => {
+  it('counts no engine errors during the start', async () => {
     expect(await htmlOf()).toMatch(/<dt>engine errors since the start<\/dt>\s*<dd>0<\/dd>/);
   });
 
@@ -74,7 +74,7 @@ describe('the page without a browser', () => {
     expect(findIn(everything)).toEqual([]);
   });
 
-  it('the numbers of a route match the requests that were made', async () => {
+  it('shows the requests, failures and durations of a route', async () => {
     const row = rowOf(await htmlOf(), 'movies');
     expect(/data-label="requests">(\d+)</.exec(row)?.[1]).toBe('10');
     expect(/data-label="failed"[^>]*>(\d+)</.exec(row)?.[1]).toBe('0');
@@ -110,7 +110,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await close();
   });
 
-  it('stops when it is paused, and resumes', async () => {
+  it('sends no requests while it is paused, and resumes', async () => {
     const { page, requests, close } = await open();
     const asked = () => requests.filter((url) => url.includes('/status/')).length;
     await page.clock.install();
@@ -147,7 +147,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await close();
   });
 
-  it('draws rates and durations with uPlot, of all client routes or of one, with a text alternative', async () => {
+  it('draws the rates and durations of one route with uPlot, with a text alternative', async () => {
     const { page, complaints, requests, close } = await open({}, '?route=movies');
     // The charts draw a time step only after it has ended.
     const labels = () =>
@@ -168,7 +168,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await close();
   });
 
-  it('without scripts: the same tables, and the page asks to be loaded again', async () => {
+  it('shows the same tables without scripts, and makes the browser reload the page', async () => {
     const { page, close } = await open({ javaScriptEnabled: false });
     expect(await page.locator('.routes tbody tr').count()).toBeGreaterThan(1);
     expect(await page.locator('.failures tbody tr').count()).toBeGreaterThan(0);
@@ -181,7 +181,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     ['dark', 360],
     ['light', 1200],
     ['dark', 1200],
-  ] as const)('%s, %i pixels wide: nothing overflows, and every text is legible', async (colorScheme, width) => {
+  ] as const)('%s, %i pixels wide: nothing overflows, and all text is legible', async (colorScheme, width) => {
     const { page, close } = await open({ colorScheme, viewport: { width, height: 844 } });
     await page.waitForSelector('canvas');
     await shoot(page, `overview-${colorScheme}-${width}`);
@@ -190,7 +190,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     await close();
   });
 
-  it('the router becomes unavailable and returns: the page says so, and continues', async () => {
+  it('says when the router becomes unavailable, and continues when it is back', async () => {
     const { page, close } = await open();
     await pollUntil('the page to be live', async () => (await page.textContent('#live'))?.startsWith('live'));
     await stack.router.stop();

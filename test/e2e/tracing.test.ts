@@ -1,5 +1,5 @@
-// Tests of traces: one trace from the client's `traceparent` through router, engine wait, worker and back end, and on
-// to MDM.
+// Tests of traces: one trace leads from the client's `traceparent` through the router, the wait in the engine, the
+// worker and the back end to MDM.
 
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ const headerOf = ({ traceId, spanId, flags }: ReturnType<typeof newParent>) => (
 });
 const spansOf = (traceId: string) => receiver.spans().filter((span) => span.traceId === traceId);
 
-/** Returns the spans of a trace by name, once the trace has all of these names. */
+/** Waits until a trace has spans with all of these names, and returns its spans by name. */
 async function traceWith(traceId: string, names: readonly string[]) {
   await pollUntil(`the spans ${names.join(', ')}`, () =>
     names.every((name) => spansOf(traceId).some((span) => span.name === name)),
@@ -64,7 +64,7 @@ const requestSpans = (
   report: `report ${task}`,
 });
 
-/** Returns the whole tree as a map from child to parent, by name. */
+/** Returns the tree of spans as a map from child to parent, by name. */
 function treeOf(spans: ReadonlyMap<string, ReceivedSpan>): Record<string, string> {
   const names = new Map([...spans].map(([name, { spanId }]) => [spanId, name]));
   return Object.fromEntries(
@@ -150,7 +150,7 @@ describe('where a trace begins', () => {
     ['without a traceparent', {}],
     ['with a malformed traceparent', { traceparent: '00-nonsense-01' }],
     ['with ids of zeros', { traceparent: `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01` }],
-  ])('%s: in the router, and it is one trace', async (_title, headers) => {
+  ])('%s: in the router, as a single trace', async (_title, headers) => {
     const answer = await demo('/movies/Metropolis', { headers });
     const requestId = answer.headers['x-request-id'];
     const root = await pollUntil('the span of the request', () =>
@@ -163,7 +163,7 @@ describe('where a trace begins', () => {
     );
   });
 
-  it('a client that does not sample: no span is sent, and the traceparent at the back end is not sampled', async () => {
+  it('a client that does not sample: no span is exported, and the back end gets an unsampled traceparent', async () => {
     const parent = newParent('00');
     const unsampled = await demo(echo, { headers: headerOf(parent) });
     expect(traceparentAtBackEnd(unsampled)).toMatch(new RegExp(`^00-${parent.traceId}-[0-9a-f]{16}-00$`));
@@ -175,7 +175,7 @@ describe('where a trace begins', () => {
 });
 
 describe('failures', () => {
-  it('a request that is refused is in the client’s trace', async () => {
+  it('a refused request is part of the client’s trace', async () => {
     const parent = newParent();
     await call(`${stack.url}/movies/x`, { headers: headerOf(parent) });
     const spans = await traceWith(parent.traceId, ['GET movies']);
@@ -186,7 +186,7 @@ describe('failures', () => {
     });
   });
 
-  it('a back end that resets the connection: the failed spans have the status and the code of the error', async () => {
+  it('a back end resets the connection: the failed spans have the error status and the error code', async () => {
     const parent = newParent();
     const answer = await demo('/adaptor/001/mock/faults/reset', {
       method: 'PATCH',
@@ -202,13 +202,13 @@ describe('failures', () => {
     expect(spans.get(names.backEnd)?.attributes['error.type']).toBe('back-end-bad-answer');
   });
 
-  it('polls and reports of workers have no request spans of their own', () => {
+  it('polls and reports of workers get no request spans', () => {
     expect(receiver.spans().filter(({ attributes }) => attributes['router.route'] === 'conductor')).toEqual([]);
   });
 });
 
 describe('a PATCH', () => {
-  it('its trace continues through the events: mdm_notify, MDM, mdm_share, the other college', async () => {
+  it('has a trace that continues through the events to mdm_notify, MDM, mdm_share and the other college', async () => {
     const parent = newParent();
     const answer = await demo('/adaptor/001/mock/colleges/001/persons/0318204', {
       method: 'PATCH',
@@ -275,7 +275,7 @@ describe('what a span may contain', () => {
 });
 
 describe('Server-Timing and the stages', () => {
-  it('a client with the scope gets every stage of its request; they add up to the whole', async () => {
+  it('a client with the scope gets the times of all stages of its request, which add up to the total', async () => {
     const answer = await demo(echo);
     const durations = Object.fromEntries(
       String(answer.headers['server-timing'])
@@ -289,20 +289,20 @@ describe('Server-Timing and the stages', () => {
     expect(Math.abs(sum - total)).toBeLessThan(0.5);
   });
 
-  it('no Server-Timing for a client without the scope, nor for a request that starts no execution', async () => {
+  it('there is no Server-Timing without the scope, nor for a request that starts no execution', async () => {
     const reader = await callerFor(stack.url, 'reader');
     expect((await reader('/movies/Metropolis')).headers['server-timing']).toBeUndefined();
     expect((await demo('/nowhere')).headers['server-timing']).toBeUndefined();
   });
 
-  it('the time of a slow back end is in `back_end`, not in `worker`', async () => {
+  it('the time of a slow back end counts as `back_end` time, not as `worker` time', async () => {
     const answer = await demo('/adaptor/001/mock/faults/slow/5000');
     const timing = String(answer.headers['server-timing']);
     expect(Number(/back_end;dur=([\d.]+)/.exec(timing)?.[1])).toBeGreaterThanOrEqual(4_990);
     expect(Number(/worker;dur=([\d.]+)/.exec(timing)?.[1] ?? 0)).toBeLessThan(4_990);
   });
 
-  it('a failed request has Server-Timing, too', async () => {
+  it('a failed request has Server-Timing as well', async () => {
     const answer = await demo('/adaptor/001/mock/faults/reset', { method: 'POST', body: '{}' });
     expect([answer.status, String(answer.headers['server-timing'])]).toEqual([
       502,
@@ -310,7 +310,7 @@ describe('Server-Timing and the stages', () => {
     ]);
   });
 
-  it('a read takes two engine calls, as without tracing', async () => {
+  it('a read takes two engine calls, as it does without tracing', async () => {
     const calls = async () => {
       const text = (await call(`${stack.operationsUrl}/metrics`)).text;
       const count = (name: string) =>
@@ -343,7 +343,7 @@ describe('Server-Timing and the stages', () => {
     expect(text).toMatch(/^router_worker_last_poll_seconds\{task_type="movies_intake"\} [\d.e-]+$/m);
   });
 
-  it('the worker’s account of its time is in the task, and not in the response', async () => {
+  it('the times that a worker reports are in the task, but not in the output of the execution', async () => {
     const answer = await demo(echo);
     const path = `/conductor/api/workflow/${String(answer.headers['x-execution-id'])}?includeTasks=true`;
     const execution = (await ops(path)).json<{ tasks: { outputData: object }[]; output: object }>();
@@ -352,13 +352,13 @@ describe('Server-Timing and the stages', () => {
   });
 });
 
-describe('tracing off', () => {
+describe('with tracing off', () => {
   beforeAll(async () => {
     await stack.stop();
     stack = await shareStack({ engineUrl: engineOfRun().url });
   });
 
-  it('nothing is added to the request: neither in the envelope nor at the back end', async () => {
+  it('no traceparent is added to the envelope or to the request to the back end', async () => {
     const client = await callerFor(stack.url);
     const operator = await callerFor(stack.url, 'ops');
     const answer = await client(echo, { headers: headerOf(newParent()) });

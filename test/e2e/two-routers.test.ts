@@ -1,5 +1,5 @@
-// Tests of two routers on one engine, where a client waits at one and its worker polls the other: with Redis, without
-// it, and when it fails.
+// Tests of two routers on one engine, where a client waits at one router and the worker polls the other: with Redis,
+// without Redis, and when Redis fails.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startCheckedRouter } from '../stack/checked-router.ts';
@@ -42,7 +42,7 @@ async function startRouters(env: Record<string, string>): Promise<void> {
   );
 }
 
-/** Returns the median time of a request at the router that no worker polls, in milliseconds. */
+/** Returns the median duration, in milliseconds, of a request to the router that no worker polls. */
 async function medianMs(times = 15): Promise<number> {
   const took: number[] = [];
   for (let n = 0; n < times; n++) {
@@ -54,23 +54,23 @@ async function medianMs(times = 15): Promise<number> {
 }
 
 describe('two routers', () => {
-  it('without Redis: a request at the router without workers gets its response through fallback reads', async () => {
+  it('without Redis, a request to the router without workers gets its response through fallback reads', async () => {
     await startRouters({});
     expect(await medianMs(byDepth(1, 5)), 'long before the response deadline').toBeLessThan(15_000);
   });
 
   it(
-    'with Redis: the response does not wait for a fallback read; Redis lost: fallback reads until Redis is back',
+    'with Redis, responses do not wait for fallback reads; while Redis is down, fallback reads are enough',
     requires('redis'),
     async ({ onTestFinished }) => {
       const redis = await startRedisServer();
       onTestFinished(() => redis.stop());
       await startRouters({ REDIS_URL: redis.url });
-      expect(await pollUntil('responses without fallback pauses', async () => (await medianMs(7)) < 400)).toBe(true);
+      expect(await pollUntil('responses without fallback reads', async () => (await medianMs(7)) < 400)).toBe(true);
       await redis.kill();
       expect((await atSecond('/movies/Metropolis')).status).toBe(200);
       await redis.restart();
-      expect(await pollUntil('responses without fallback pauses again', async () => (await medianMs(7)) < 400)).toBe(
+      expect(await pollUntil('responses without fallback reads again', async () => (await medianMs(7)) < 400)).toBe(
         true,
       );
     },

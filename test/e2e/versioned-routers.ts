@@ -1,4 +1,4 @@
-// Routers whose adaptor route starts several versions of a workflow that no other suite uses, and workers for these
+// Routers whose adaptor route starts several versions of a workflow that no other test file uses, and workers for these
 // versions.
 
 import { randomBytes } from 'node:crypto';
@@ -39,7 +39,7 @@ export const answers =
 /** A behaviour that fails the task. */
 export const fails: Behaviour = () => ({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'no idea' });
 
-/** @param versions versions that are registered with the engine */
+/** Registers a workflow, and returns functions that start routers and workers for it. @param versions its versions */
 export async function startVersionedRouters(engineUrl: string, versions: readonly number[]) {
   const suffix = randomBytes(4).toString('hex');
   const workflow = `versionsWF-${suffix}`;
@@ -58,7 +58,7 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
   const loops: Promise<void>[] = [];
   return {
     workflow,
-    /** Behaviour of the workers by version. */
+    /** Behaviour of the workers of each version. */
     behaviours,
     /** Starts a router with these lines in place of the adaptor route's `version`. */
     async start(pins: string, env: Record<string, string> = {}): Promise<VersionedRouter> {
@@ -77,7 +77,7 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       if ((await reload(program)) === 'refused') throw new Error(`the router refuses ${pins}`);
       await checkAnswersOf(url);
     },
-    /** Starts workers for every version behind a router; each version has its own task type. */
+    /** Starts one worker for each version, which polls a router; each version has its own task type. */
     async work(router: VersionedRouter) {
       for (const [version, taskType] of taskTypes) {
         const worker = await handWorker(router.url, taskType, domain);
@@ -117,13 +117,11 @@ function tokenFor({ issuer }: Stack, key: SigningKey, { id, scope }: { id: strin
 function mapWith(workflow: string, pins: string): string {
   const shipped = readFileSync('gateway.config.yml', 'utf8');
   const place = '              name: college-adaptorWF\n              version: ${adaptor.workflowVersion}\n';
-  if (!shipped.includes(place)) throw new Error('the adaptor route looks different now');
+  if (!shipped.includes(place)) throw new Error('gateway.config.yml does not have the expected adaptor route');
   return shipped.replace(place, `              name: ${workflow}\n              ${pins}\n`);
 }
 
-/**
- * Returns the definitions to register: one task type per version of the workflow, and each version with only its task.
- */
+/** Returns the definitions to register: one task type per version, and versions of the workflow with only that task. */
 function definitionsOf(name: string, taskTypes: ReadonlyMap<number, string>) {
   const common = { ownerEmail: 'service-router@example.org' };
   const taskDefs = [...taskTypes.values()].map((taskType) => ({

@@ -18,7 +18,7 @@ const engineUrl = engineOfRun().url;
 const scope = 'choose_version';
 const env = {
   ROUTER_VERSIONSCOPE: scope,
-  // Keeps circuit breaker and admission limits from interfering on a cold engine or a busy machine.
+  // Keeps the circuit breaker and the admission limits from interfering on a cold engine or a busy machine.
   BREAKER_BACKEND_MINCALLS: '100000',
   ADMISSION_QUEUEMS: '20000',
   ROUTER_TIMINGSCOPE: scope,
@@ -26,7 +26,7 @@ const env = {
 
 let routers: VersionedRouters;
 let router: VersionedRouter;
-/** Another router, which gets other versions by reloads. */
+/** Another router, whose versions the tests change by reloads. */
 let other: VersionedRouter;
 beforeAll(async () => {
   routers = await startVersionedRouters(engineUrl, [1, 2]);
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => routers?.stop());
 
-/** A route whose responses the document does not restrict. */
+/** Returns a path whose responses the OpenAPI document does not restrict. */
 const note = (name: string = randomUUID()) => `/adaptor/001/mock/colleges/001/notes/${name}`;
 const versionOf = ({ headers }: RouterAnswer) => headers['x-workflow-version'];
 const typeOf = (answer: RouterAnswer) => answer.json<{ type: string }>().type.replace('/problems/', '');
@@ -50,7 +50,7 @@ const clients = (count: number) => Array.from({ length: count }, (_, n) => `clie
 const executionIn = async (id: unknown) =>
   (await call(`${engineUrl}/api/workflow/${String(id)}?includeTasks=false`)).json<{ workflowVersion: number }>();
 
-/** Returns the version of each client, by one request each. */
+/** Sends one request as each client, and returns the version that each client gets. */
 async function versionsAt({ url }: VersionedRouter, ids: readonly string[]): Promise<Record<string, string>> {
   const asked = await Promise.all(
     ids.map(async (id) => {
@@ -67,7 +67,7 @@ async function versionsAt({ url }: VersionedRouter, ids: readonly string[]): Pro
 /** Returns the first of the clients `client-0`, `client-1` … that gets this version. */
 async function clientOf(version: string, scopes?: string): Promise<Caller> {
   const found = Object.entries(await versionsAt(router, clients(12))).find(([, got]) => got === version);
-  expect(found, `no client of version ${version}`).toBeDefined();
+  expect(found, `no client gets version ${version}`).toBeDefined();
   return routers.client(router.url, found?.[0] ?? '', scopes);
 }
 
@@ -95,10 +95,10 @@ const logOf = ({ program }: VersionedRouter) =>
     .map((line) => JSON.parse(line) as LogLine);
 
 describe('shares', () => {
-  // Enough clients that a hash gives one of the versions a fifth or less only once in 300,000 runs.
+  // So many clients that a hash gives one of the versions a fifth of them or less only once in 300,000 runs.
   const many = clients(60);
 
-  it('both versions are used; a client gets the same one each time, at every router', async () => {
+  it('both versions are used, and each client gets the same one every time, on every router', async () => {
     const first = await versionsAt(router, many);
     const counts = ['1', '2'].map((version) => Object.values(first).filter((got) => got === version).length);
     expect(Math.min(...counts), JSON.stringify(counts)).toBeGreaterThan(many.length / 5);
@@ -115,7 +115,7 @@ describe('shares', () => {
     expect(new Set(moved.map((id) => after[id]))).toEqual(new Set(['2']));
   });
 
-  it('the engine, the log and the metrics have the same version as the response', async () => {
+  it('the engine, the log and the metrics show the same version as the response', async () => {
     const seen = (version: string) =>
       metric(router, 'router_version_seconds_count', { route: 'adaptor', version, outcome: 'ok' });
     const before = [await seen('1'), await seen('2')];
@@ -127,13 +127,13 @@ describe('shares', () => {
       );
       expect(line).toMatchObject({ msg: 'response sent', workflowVersion: version });
     }
-    // Finding a client took a request by each of twelve clients, twice.
+    // Finding the two clients took one request from each of twelve clients, twice.
     const after = [await seen('1'), await seen('2')];
     expect(after.map((count, n) => count - (before[n] ?? 0)).reduce((sum, count) => sum + count)).toBe(26);
     expect(await metric(router, 'router_executions_total', { version: '2', outcome: 'answered' })).toBeGreaterThan(0);
   });
 
-  it('a worker that waits for the tasks of either version is given them at once', async () => {
+  it('workers that wait for tasks of either version get them at once', async () => {
     const took: number[] = [];
     for (const caller of [await clientOf('1'), await clientOf('2')]) {
       for (let n = 0; n < 5; n++) {
@@ -142,14 +142,14 @@ describe('shares', () => {
         took.push(performance.now() - startedAt);
       }
     }
-    // A held poll without a wake-up asks the engine once a second.
+    // Without a wake-up, a held poll would ask the engine only once a second.
     expect(Math.min(...took.slice(0, 5))).toBeLessThan(500);
     expect(Math.min(...took.slice(5))).toBeLessThan(500);
   });
 });
 
 describe('X-Workflow-Version of a request', () => {
-  it('with the scope: that version, whichever the client would otherwise get', async () => {
+  it('with the scope, selects the version, whichever the client would otherwise get', async () => {
     for (const id of clients(6)) {
       for (const version of ['1', '2']) {
         const answer = await routers.client(router.url, id, scope)(note(), choosing(version));
@@ -188,7 +188,7 @@ describe('X-Workflow-Version of a request', () => {
     },
   );
 
-  it('two fields → 400; both problems have their pages', async () => {
+  it('two fields are refused, and each problem type has a page', async () => {
     const twice = { headers: { 'x-workflow-version': ['1', '2'] } };
     const answer = await routers.client(router.url, 'client-0', scope)(note(), twice);
     expect(typeOf(answer)).toBe('unknown-workflow-version');
@@ -198,14 +198,14 @@ describe('X-Workflow-Version of a request', () => {
     }
   });
 
-  it('no scope is configured: 403 for everybody', async () => {
+  it('is refused with 403 for every client when no scope is configured', async () => {
     const closed = await routers.start('versions: { 1: 1, 2: 1 }');
     const answer = await routers.client(closed.url, 'client-0', scope)(note(), choosing('1'));
     expect([answer.status, typeOf(answer)]).toEqual([403, 'workflow-version-forbidden']);
     expect(answer.headers['www-authenticate']).toBeUndefined();
   });
 
-  it('a route with `version`: the header is ignored, and responses have none', async () => {
+  it('is ignored by a route with `version`, whose responses do not have this header', async () => {
     const plain = other;
     await routers.reload(plain, 'version: 2');
     for (const version of ['1', 'nonsense']) {
@@ -220,7 +220,7 @@ describe('X-Workflow-Version of a request', () => {
 });
 
 describe('the version on responses other than synchronous successes', () => {
-  it.each(['1', '2'])('version %s: on 202, the status, the response and DELETE', async (version) => {
+  it.each(['1', '2'])('version %s: on the 202, status, result and DELETE responses', async (version) => {
     const caller = await clientOf(version);
     const accepted = await caller(note(), { method: 'PUT', headers: { prefer: 'respond-async' } });
     expect([accepted.status, versionOf(accepted)]).toEqual([202, version]);
@@ -233,7 +233,7 @@ describe('the version on responses other than synchronous successes', () => {
     expect([cancelled.status, versionOf(cancelled)]).toEqual([409, version]);
   });
 
-  it('on a problem, now and later', async () => {
+  it('on a problem document, both in the first response and when it is read later', async () => {
     routers.behaviours.set(2, fails);
     const caller = routers.client(router.url, 'client-0', scope);
     const answer = await caller(note(), choosing('2'));
@@ -244,7 +244,7 @@ describe('the version on responses other than synchronous successes', () => {
     expect([later.status, typeOf(later), versionOf(later)]).toEqual([502, 'execution-failed', '2']);
   });
 
-  it('on a replay: the version of the first request, even where the client would get another one by now', async () => {
+  it('on a replay: the version of the first request, even if the client would get another one now', async () => {
     const key = { 'idempotency-key': randomUUID(), 'content-type': 'text/plain' };
     const write = { method: 'PUT', headers: key, body: 'x' };
     const path = note();
@@ -265,17 +265,18 @@ describe('the guard', () => {
   });
   const pins = (version: string) =>
     `versions: ${version}\n              versionGuard: { failurePercent: 20, windowMs: 60000, minRequests: 5 }`;
-  // Each version needs `minRequests`: tests send requests of all clients, because any number of them may have version 1.
+  // Each version needs `minRequests` requests. The tests send requests from all clients, because any number of clients
+  // may get version 1.
   const outOf = (at: VersionedRouter, version: string) =>
     metric(at, 'router_version_removed', { route: 'adaptor', version });
 
-  /** Gives both versions this share; a new number resets the guard. */
+  /** Gives both versions this share; a new share resets the guard. */
   async function guardWith(share: number): Promise<VersionedRouter> {
     await routers.reload(other, pins(`{ 1: ${share}, 2: ${share} }`));
     return other;
   }
 
-  it('a failing version: taken out, with log line, metric and notice; its clients get the other one', async () => {
+  it('takes out a failing version, with a log line, a metric and a notice; its clients get the other one', async () => {
     const guarded = await guardWith(50);
     const before = await versionsAt(guarded, clients(20));
     expect([await outOf(guarded, '1'), await outOf(guarded, '2')]).toEqual([0, 0]);
@@ -307,7 +308,7 @@ describe('the guard', () => {
     expect(await metric(guarded, 'router_version_seconds_count', { version: '2', outcome: 'failed' })).toBeGreaterThan(
       20,
     );
-    // A client with the scope can still choose it.
+    // A client with the scope can still choose this version.
     expect((await routers.client(guarded.url, 'client-0', scope)(note(), choosing('2'))).text).toBe('version 2');
   });
 
@@ -341,7 +342,7 @@ describe('the guard', () => {
     expect(await versionsAt(guarded, clients(20))).toEqual(before);
   });
 
-  it('both versions fail: neither is taken out', async () => {
+  it('takes out neither version when both fail', async () => {
     const guarded = await guardWith(4);
     for (const version of [1, 2]) routers.behaviours.set(version, fails);
     const statuses = await Promise.all(
@@ -353,7 +354,7 @@ describe('the guard', () => {
 });
 
 describe('a version that the engine does not have', () => {
-  it('the router is not ready and logs why; requests for this version get 503, the others are served', async () => {
+  it('the router is not ready and logs why; requests for this version get 503, and others are served', async () => {
     const lacking = await routers.start('versions: { 1: 50, 9: 50 }', env);
     const health = await call(`${lacking.operationsUrl}/health/ready`);
     const reason = `workflow ${routers.workflow} version 9 is not registered`;

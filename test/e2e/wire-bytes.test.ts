@@ -52,13 +52,13 @@ afterAll(async () => {
 const sent = () =>
   tap.requests.map(({ target, headers, body }) => `${target}\n${JSON.stringify(headers)}\n${body}`).join('\n');
 
-/** Returns `METHOD target body` of a request as received. */
+/** Returns `METHOD target body` of a received request. */
 function describeRequest(request: string): string {
   const [head = '', ...body] = request.split('\r\n\r\n');
   return `${head.split(' HTTP/1.1', 1)[0]} ${body.join('\r\n\r\n')}`;
 }
 
-/** A read may reach the back end twice: a worker repeats a read whose response was lost. */
+/** Drops repeated reads, because a worker repeats a read whose response was lost. */
 const distinctReads = (requests: string[]) =>
   requests.filter((request, index) => !request.startsWith('GET ') || requests.indexOf(request) === index);
 
@@ -87,7 +87,7 @@ describe('bytes', () => {
     },
   );
 
-  it('of a request that ends in the middle start nothing', async () => {
+  it('of a request that ends in the middle start no execution', async () => {
     const marker = randomUUID();
     const head = `POST /adaptor/777/wire/${marker} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n`;
     for (const cut of [

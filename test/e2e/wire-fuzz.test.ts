@@ -1,8 +1,8 @@
-// Fuzz tests of the running router with unusual requests, and with bytes that are almost requests. Short here, long
-// with `npm run fuzz`.
+// Fuzz tests of the running router with unusual requests, and with bytes that are almost requests. They are short by
+// default and long with `npm run fuzz`.
 //
-// A failure prints its seed and the bytes in the notation of the corpus: put them into test/wire/corpus/fuzz/.
-// TEST_SEED repeats a run. FUZZ_SECONDS limits it by time instead of by number.
+// A failure prints its seed and the bytes, in the notation of the corpus: add these bytes to test/wire/corpus/fuzz/.
+// TEST_SEED repeats a run. FUZZ_SECONDS limits a run by time instead of by the number of requests.
 
 import { fc } from '../run/properties.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,10 +19,10 @@ import { engineOfRun } from './engine-of-run.ts';
 import { byDepth } from '../run/depth.ts';
 import { seedOfRun } from '../run/seed.ts';
 
-/** Seconds for each of the two tests; 0: limited by number. */
+/** Seconds for each of the two tests; with 0, the number of requests is the limit. */
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
 const clients = 8;
-/** Limit of the requests of each client. */
+/** Limit on the requests of each client. */
 const extent =
   seconds > 0 ? { numRuns: 10_000_000, interruptAfterTimeLimit: seconds * 1_000 } : { numRuns: byDepth(40, 1_000) };
 const answer = `HTTP/1.1 200 OK\r\nETag: ${backEndTag}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok`;
@@ -125,7 +125,7 @@ describe('fuzzing', () => {
     timeout,
   );
 
-  it('what reached the back end was well-formed, with allowed fields only, and the router serves', async () => {
+  it('the back end received only well-formed requests with allowed fields, and the router still serves', async () => {
     expect(backEnd.requests.map(wrongAtBackEnd).filter((wrong) => wrong !== null)).toEqual([]);
     const served = await call(`${stack.url}/adaptor/777/x`, { headers: { authorization: `Bearer ${token}` } });
     expect(served.status).toBe(200);

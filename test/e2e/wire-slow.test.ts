@@ -23,7 +23,7 @@ const productionLimits = {
   ROUTER_MAXCONNECTIONS: '4000',
 };
 let stack: Stack;
-/** A client other than the attackers, who use the client `demo`. */
+/** A client whose id differs from that of the attackers, which use `demo`. */
 let other: Caller;
 let token: string;
 
@@ -45,24 +45,24 @@ afterAll(() => stack?.stop());
 
 const metric = (name: string) => readCount(stack.operationsUrl, name);
 
-describe('a client that takes its time', () => {
+describe('a slow client', () => {
   it.each([
     ['sends nothing', 'silent'],
     ['sends its header byte by byte', 'slow-header'],
     ['sends its body byte by byte', 'slow-body'],
     ['sends its chunks byte by byte', 'slow-chunks'],
-  ] as const)('%s → 408 and closed', async (_title, kind) => {
+  ] as const)('%s → 408, and the connection is closed', async (_title, kind) => {
     const clock = startRunningClock();
     onTestFinished(clock.stop);
     const attacker = attack(stack.url, kind, token);
     const answer = await attacker.connection.answer();
     expect([answer.status, codeOf(answer)]).toEqual([408, 'request-timeout']);
-    expect(clock.elapsedMs(), 'less than the default deadlines').toBeLessThan(8_000);
+    expect(clock.elapsedMs(), 'sooner than the default deadlines').toBeLessThan(8_000);
     await attacker.connection.end();
     attacker.stop();
   });
 
-  it('sends no further request after a response → closed', async () => {
+  it('sends no further request after a response → the connection is closed', async () => {
     const connection = new RawConnection(stack.url);
     connection.send('GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n');
     expect((await connection.answer()).status).toBe(404);
@@ -87,7 +87,7 @@ describe('a crowd', () => {
     for (const attacker of crowd) attacker.stop();
   });
 
-  it('of every kind: other clients get every response', async () => {
+  it('of attackers of every kind: other clients get all their responses', async () => {
     const attackers = attackTogether(stack.url, 100, token);
     const times = await measureWhile(other, 40);
     for (const attacker of attackers) attacker.stop();
@@ -95,7 +95,7 @@ describe('a crowd', () => {
   });
 
   it(
-    'of 5,000 connections, with production limits, is bounded, and other clients get every response',
+    'of 5,000 connections, with production limits, is bounded, and other clients get all their responses',
     { ...requires('full', 'open-files'), timeout: 280_000 },
     async () => {
       await stack.router.stop();

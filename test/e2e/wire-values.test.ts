@@ -17,7 +17,7 @@ let stack: Stack;
 let backEnd: RawBackEnd;
 let token: string;
 let worker: Caller;
-/** A server to which nothing may ever connect. */
+/** A server that must never receive a connection. */
 let canary: Server;
 let canaryAddress: string;
 let canaryConnections = 0;
@@ -88,7 +88,7 @@ describe('paths', () => {
   it.each([
     ['..', '/../x'],
     ['encoded dots', '/%2e%2e/x'],
-    ['half encoded dots', '/.%2E/x'],
+    ['half-encoded dots', '/.%2E/x'],
     ['an encoded slash', '/..%2fx'],
     ['an encoded backslash', '/..%5cx'],
     ['a backslash', '/..\\\\x'],
@@ -107,7 +107,7 @@ describe('paths', () => {
     ['an encoded surrogate', '/%ed%a0%80'],
     ['fullwidth dots', '/%EF%BC%8E%EF%BC%8E/x'],
     ['fullwidth dots as raw bytes', '/\\xef\\xbc\\x8e\\xef\\xbc\\x8e/x'],
-    ['a two dot leader', '/%E2%80%A5/x'],
+    ['a two-dot leader', '/%E2%80%A5/x'],
     ['a fullwidth slash', '/..%EF%BC%8Fx'],
     ['a fullwidth backslash', '/..%EF%BC%BCx'],
     ['NUL', '/a%00b'],
@@ -208,7 +208,7 @@ describe('header fields on their way to the back end', () => {
     'toString: x',
   ].map((line) => `${line}\r\n`);
 
-  it.each(['GET', 'PATCH'])('%s: disallowed fields do not arrive', async (method) => {
+  it.each(['GET', 'PATCH'])('%s: disallowed fields do not reach the back end', async (method) => {
     const fields = `${forged.join('')}Accept: a/b\r\nUser-Agent: u\r\n`;
     const { seen } = await send('/adaptor/777/fields', { method, fields, body: Buffer.from('x') });
     const { 'idempotency-key': key = '', 'x-request-id': id, ...rest } = fieldsOf(seen[0]);
@@ -235,7 +235,7 @@ describe('header fields on their way to the back end', () => {
     expect(found['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('bytes beyond ASCII arrive as they were sent', async () => {
+  it('non-ASCII bytes arrive as they were sent', async () => {
     const { seen } = await send('/adaptor/777/fields', { fields: 'User-Agent: caf\\xc3\\xa9 \\xff\r\n' });
     expect(fieldsOf(seen[0])['user-agent']).toBe('cafÃ© ÿ');
   });
@@ -264,7 +264,7 @@ describe('header fields on their way to the back end', () => {
 });
 
 describe('header fields on their way to the client', () => {
-  it('disallowed and hop-by-hop fields do not arrive', async () => {
+  it('disallowed and hop-by-hop fields do not reach the client', async () => {
     const lines = [
       'HTTP/1.1 200 OK',
       'Set-Cookie: a=b',
@@ -331,14 +331,14 @@ describe('header fields on their way to the client', () => {
     expect([answer.status, codeOf(answer)]).toEqual([502, 'back-end-bad-answer']);
   });
 
-  it('a second response after the first belongs to no request', async () => {
+  it('a second response to a request is not taken as the response to the next request', async () => {
     const twice = `${plainAnswer}${plainAnswer.replace('\r\n\r\nok', '\r\n\r\nNO')}`;
     reactions.set('/twice', (socket) => void socket.write(twice));
     expect((await send('/adaptor/777/twice')).answer.body).toBe('ok');
     expect((await send('/adaptor/777/next')).answer.body).toBe('ok');
   });
 
-  it('a response without an end is cut off at the limit', async () => {
+  it('an endless response → 502 when it exceeds the limit, and its connection is closed', async () => {
     let closed = false;
     reactions.set('/endless', (socket) => {
       socket.on('close', () => (closed = true));
@@ -356,7 +356,7 @@ describe('header fields on their way to the client', () => {
   });
 });
 
-describe('bodies are bytes, both ways', () => {
+describe('bodies arrive byte for byte in both directions', () => {
   const deep = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
   it.each([
     ['an array 100,000 deep', 'application/json', deep(100_000, '[', ']')],
@@ -365,18 +365,18 @@ describe('bodies are bytes, both ways', () => {
     ['numbers beyond a double', 'application/json', '[1e999999999,-0,12345678901234567890,0.1e-400,1E+2]'],
     ['NaN and Infinity', 'application/json', '{"a":NaN,"b":-Infinity,"c":undefined}'],
     ['prototype names', 'application/json', '{"__proto__":{"a":1},"constructor":{"prototype":{"a":1}},"toString":1}'],
-    ['a key five times', 'application/json', '{"a":1,"a":2,"a":3,"\\u0061":4,"a":{"a":5}}'],
+    ['the same key five times', 'application/json', '{"a":1,"a":2,"a":3,"\\u0061":4,"a":{"a":5}}'],
     ['engine fields', 'application/json', '{"workflowId":"x","outbound":{"statusCodeValue":1},"inbound":{}}'],
     ['a lone surrogate in UTF-8', 'application/json', Buffer.from('7b2261223a22eda080227d', 'hex')],
     ['UTF-16 with its charset', 'application/json; charset=utf-16', Buffer.from('\ufeff{"a":"é"}', 'utf16le')],
-    ['Latin-1 that says UTF-8', 'text/plain; charset=utf-8', Buffer.from('é', 'latin1')],
+    ['Latin-1 declared as UTF-8', 'text/plain; charset=utf-8', Buffer.from('é', 'latin1')],
     ['an unknown charset', 'text/plain; charset=klingon', 'abc'],
     ['line separators and noncharacters', 'application/json', '"\u2028\u2029\uffff\ufffe\u0000"'],
     ['a form with an expression', 'application/x-www-form-urlencoded', 'a=${workflow.secrets.HOME}&b=$%7Bc%7D'],
     ['XML with entities', 'application/xml', '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'],
     ['a gzip bomb', 'application/octet-stream', gzipSync(Buffer.alloc(30_000_000))],
     ['a brotli bomb', 'application/octet-stream', brotliCompressSync(Buffer.alloc(10_000_000))],
-    ['half a gzip', 'application/octet-stream', gzipSync('half of this is missing').subarray(0, 20)],
+    ['half a gzip stream', 'application/octet-stream', gzipSync('half of this is missing').subarray(0, 20)],
     ['broken JSON', 'application/json', '{"a":'],
     ['a malformed content type', 'x', '{}'],
   ])('%s', async (_title, type, text) => {
@@ -399,7 +399,7 @@ describe('bodies are bytes, both ways', () => {
   });
 });
 
-describe('expressions of the engine come back exactly as sent, in every field a client gives', () => {
+describe('expressions of the engine come back exactly as sent, in every field that a client can set', () => {
   it.each([
     '${workflow.secrets.HOME}',
     '${workflow.input.inbound.clientId}',
@@ -452,7 +452,7 @@ describe('expressions of the engine come back exactly as sent, in every field a 
     expect(answer.body).toBe(text);
   });
 
-  it('in the path parameters', async () => {
+  it('in path parameters', async () => {
     const title = '$%7Bworkflow.secrets.HOME%7D${workflow.secrets.HOME}';
     expect(targetOf((await send(`/movies/${title}`)).seen[0])).toBe(`/films/${title}`);
     expect(targetOf((await send(`/lmsDW/${title}/dataSync/`)).seen[0])).toBe(`/warehouse/${title}/dataSync/`);
@@ -464,7 +464,7 @@ describe('a hostile worker', () => {
   const poll = '/conductor/api/tasks/poll/batch/college-adaptor_intake?domain=wire&count=1&timeout=3000';
   const bomb = gzipSync(Buffer.alloc(50_000_000)).toString('base64');
   it.each([
-    ['no outbound', {}, 502],
+    ['no outbound object', {}, 502],
     ['no status', { headers: {} }, 502],
     ['a status as text', { statusCodeValue: '200' }, 502],
     ['an interim status', { statusCodeValue: 101 }, 502],
@@ -484,8 +484,8 @@ describe('a hostile worker', () => {
     ['a field as an object', { statusCodeValue: 200, headers: { etag: { a: 1 } } }, 200],
     ['a body that is not text', { statusCodeValue: 200, body: { a: 1 } }, 502],
     ['an unknown encoding', { statusCodeValue: 200, body: 'x', bodyEncoding: 'br' }, 502],
-    ['a compressed bomb', { statusCodeValue: 200, body: bomb, bodyEncoding: 'gzip+base64' }, 502],
-    ['half a gzip', { statusCodeValue: 200, body: 'H4sIAAAA', bodyEncoding: 'gzip+base64' }, 502],
+    ['a gzip bomb', { statusCodeValue: 200, body: bomb, bodyEncoding: 'gzip+base64' }, 502],
+    ['half a gzip stream', { statusCodeValue: 200, body: 'H4sIAAAA', bodyEncoding: 'gzip+base64' }, 502],
   ])('that responds with %s', async (_title, outbound, status) => {
     const client = send('/adaptor/888/x');
     const [task] = (await worker(poll)).json<{ taskId: string; workflowInstanceId: string }[]>();
@@ -530,13 +530,13 @@ describe('a hostile worker', () => {
   });
 });
 
-it('no request of this file made the router fail', async () => {
+it('no request in this file made the router fail', async () => {
   const metrics = await (await fetch(`${stack.operationsUrl}/metrics`)).text();
   expect(metrics).not.toMatch(/status="500"/);
   const errors = stack.router
     .output()
     .split('\n')
     .filter((line) => line.includes('"level":"error"'));
-  // The college of this file has no event handler in the engine, which the router logs ten seconds after its start.
+  // The engine has no event handler for the college of this file, which the router logs ten seconds after its start.
   expect(errors.filter((line) => !line.includes('mdm-share-888'))).toEqual([]);
 });

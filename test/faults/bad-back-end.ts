@@ -9,7 +9,7 @@ import { record, recordHistory } from '../../dev/back-ends/history.ts';
 
 /**
  * The endpoint of the stand-ins (dev/back-ends/faults.ts) that handles every request, by mood; `slow` takes longer than
- * its caller waits.
+ * the caller waits.
  */
 const endpoints = {
   good: () => 'status/200',

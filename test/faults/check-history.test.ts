@@ -62,7 +62,7 @@ const twoRouters = ['r1', 'r2'].flatMap((router) => [
 
 const good = [invoke(), received(), applied(), answer(200, { executionId: 'e1', right: true }), notified()];
 
-/** A later write of the person that succeeds. */
+/** A later, successful write of the same person. */
 const next = (at: number, method = 'PATCH'): AnyEvent[] => [
   invoke({ at, op: 'b', method }),
   received({ at: at + 5, op: 'b', key: 'e2', method }),
@@ -71,7 +71,7 @@ const next = (at: number, method = 'PATCH'): AnyEvent[] => [
   { ...notified(), op: 'b', executionId: 'e2' } as AnyEvent,
 ];
 const answered = (at: number) => answer(200, { at, op: 'b', executionId: 'e2', right: true });
-/** Two PATCHes of the person that overlap. */
+/** Two overlapping PATCHes of the person. */
 const overlapping = [
   ...[invoke(), received(), applied(), answer(504), notified()],
   ...[invoke({ at: 5, op: 'c' }), answer(504, { op: 'c', at: 30 })],
@@ -80,23 +80,23 @@ const overlapping = [
 const found = (events: AnyEvent[], more: Partial<Evidence> = {}) =>
   checkHistory({ events, ...more }).violations.map(({ invariant, what }) => `${invariant} ${what}`);
 
-describe('a history in which all is well', () => {
+describe('a history in which nothing is wrong', () => {
   it.each<[string, AnyEvent[]]>([
     ['nothing happened', []],
     ['a PATCH was applied, its client got a response, and MDM was notified', good],
-    ['MDM was notified twice and counted it once', [...good, notified(false)]],
+    ['MDM was notified twice and counted the change once', [...good, notified(false)]],
     [
       'the share at another college has the request id of the PATCH',
       [...good, applied({ key: 'e2', target: '/adaptors/002/mock/colleges/002/persons/7' })],
     ],
-    ['a write of unknown outcome was applied', [invoke(), received(), applied(), answer(504)]],
-    ['a write of unknown outcome was not applied', [invoke(), answer(504)]],
+    ['a write with an unknown outcome was applied', [invoke(), received(), applied(), answer(504)]],
+    ['a write with an unknown outcome was not applied', [invoke(), answer(504)]],
     [
-      'the reconciler probed a write of unknown outcome',
+      'the reconciler probed a write with an unknown outcome',
       [invoke(), received(), applied(), answer(504), received({ method: 'GET', key: undefined })],
     ],
     [
-      'a keyed write was refused, then started and lost, then replayed',
+      'a keyed write was rejected, then started with an unknown outcome, then replayed',
       [
         ...[invoke({ op: 'z', operation: 'k' }), answer(503, { op: 'z', problem: 'idempotency-unavailable' })],
         ...[invoke({ operation: 'k' }), received(), applied(), answer(504, { executionId: 'e1' }), notified()],
@@ -116,8 +116,8 @@ describe('a history in which all is well', () => {
         ...[invoke({ op: 'b', operation: 'a' }), answer(200, { op: 'b', executionId: 'e1', right: true })],
       ],
     ],
-    ['an accepted write came to nothing', [invoke(), answer(202, { executionId: 'e1' })]],
-    ['MDM and all colleges have one cccid', [...good, person()]],
+    ['an accepted write was never applied', [invoke(), answer(202, { executionId: 'e1' })]],
+    ['MDM and all colleges have the same cccid', [...good, person()]],
     ['MDM does not know the person', [...good, person({ mdm: undefined, others: {} })]],
     ['nobody changed the person', [person({ mdm: 'B' })]],
     [
@@ -125,7 +125,7 @@ describe('a history in which all is well', () => {
       [invoke({ method: 'PUT' }), applied(), answer(504), person({ mdm: 'B' })],
     ],
     [
-      'a PATCH was applied late, during the next one: nobody can say which is the last',
+      'a PATCH was applied late, during the next one, so that the last value is unknown',
       [
         ...[invoke(), { ...closed(), reason: 'gone' } as AnyEvent, ...next(40)],
         ...[received({ at: 45 }), applied({ at: 45 }), notified(), person({ mdm: 'B' })],
@@ -136,7 +136,7 @@ describe('a history in which all is well', () => {
       [...good, ...next(40, 'PUT').slice(0, -1), person({ mdm: 'B' })],
     ],
     [
-      'two PATCHes of one person at once: nobody can say which is the last',
+      'two PATCHes of one person overlapped, so that the last value is unknown',
       [...good, invoke({ at: 5, op: 'b' }), answer(504, { op: 'b', at: 30 }), person({ mdm: 'B' })],
     ],
     ['a token was issued', [invoke({ method: 'POST', route: 'token' }), answer(200)]],
@@ -147,7 +147,7 @@ describe('a history in which all is well', () => {
       [fault(['movies']), repaired(5), invoke({ ...get, at: 6 }), answer(503)],
     ],
     [
-      'a client waited for the response of an execution, as it had asked to',
+      'a client that asked for the outcome of an execution waited for it',
       [fault(['movies']), invoke(get), answer(404, { at: 2_500, problem: 'answer-pending' })],
     ],
     [
@@ -159,7 +159,7 @@ describe('a history in which all is well', () => {
       [fault(['movies']), faulty({ what: 'y' }, 10), invoke({ ...get, at: 1 }), answer(503)],
     ],
     [
-      'routers without Redis looked for a result by themselves',
+      'two routers without Redis got a result late, because they had no wake-ups',
       [
         ...[...twoRouters, withoutRedis, invoke({ ...get, router: 'r1' }), received({ method: 'GET' })],
         answer(200, { at: 2_500, right: true, executionId: 'e1' }),
@@ -203,7 +203,7 @@ describe('a history in which something is wrong', () => {
       'I1 one PATCH was sent to the back end 2 times',
     ],
     [
-      'I1: a keyed write was applied after its request was told that nothing was started',
+      'I1: a keyed write was applied although its response said that nothing was started',
       [invoke({ operation: 'k' }), received(), applied(), answer(503, { problem: 'idempotency-unavailable' })],
       'I1 answered 503 (not started), but the back end got it',
     ],
@@ -218,12 +218,12 @@ describe('a history in which something is wrong', () => {
       'I3 was answered with the execution of another request',
     ],
     [
-      'I5: a request at a router that was not stopped was late',
+      'I5: a request ended late at a router that had not been stopped',
       [invoke({ router: 'two' }), stopped('one'), repaired(9_000), closed(9_500)],
       'I5 open for 9500 ms with a response deadline of 1000 ms',
     ],
     [
-      'I5: a request was late at a router that had been stopped and continued',
+      'I5: a request ended late at a router that had been stopped and continued before the request',
       [invoke({ at: 9_001, router: 'one' }), stopped('one'), repaired(9_000), closed(19_000)],
       'I5 open for 9999 ms with a response deadline of 1000 ms',
     ],
@@ -238,7 +238,7 @@ describe('a history in which something is wrong', () => {
       "I2 a different cccid from the person's own college: 002 has B, the college A",
     ],
     [
-      'I2: MDM has another value after two PATCHes one after the other',
+      'I2: MDM has another value after two consecutive PATCHes',
       [...good, invoke({ at: 25, op: 'b' }), answer(504, { op: 'b', at: 30 }), person({ mdm: 'B' })],
       "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
@@ -287,9 +287,9 @@ describe('a history in which something is wrong', () => {
       [invoke(), received(), answer(200), notified()],
       'I3 answered 200, but never applied',
     ],
-    ['I3: success without a back end', [invoke(get), answer(200)], 'I3 answered 200, but no back end was asked'],
+    ['I3: success without a back-end call', [invoke(get), answer(200)], 'I3 answered 200, but no back end was asked'],
     [
-      'I3: half a response',
+      "I3: a body that is not the back end's",
       [invoke(get), received({ method: 'GET' }), answer(200, { right: false })],
       "I3 answered 200 with another body than the back end's",
     ],
@@ -314,21 +314,21 @@ describe('a history in which something is wrong', () => {
       'I6 movies answered 504 during x',
     ],
     [
-      'I6: a spared route hung, and the next fault was long after',
+      'I6: a spared route hung, and the next fault came much later',
       [fault(['movies']), faulty({ what: 'y' }, 5_000), invoke(get)],
       'I6 movies was not answered during x',
     ],
     [
-      'I6: a spared route was slow without wake-ups',
+      'I6: a spared route was slower than the lack of wake-ups explains',
       [...twoRouters, withoutRedis, invoke({ ...get, router: 'r1' }), answer(200, { at: 4_500 })],
       'I6 movies took 4500 ms during x',
     ],
     [
-      'I6: a spared route was slow, although its one router needs no wake-ups',
+      'I6: a spared route was slow, although a single router needs no wake-ups',
       [withoutRedis, invoke({ ...get, router: 'r1' }), answer(200, { at: 2_500 })],
       'I6 movies took 2500 ms during x',
     ],
-    ['I7: let in without a token', [invoke({ auth: 'bad' }), answer(200)], 'I7 answered 200 without a good token'],
+    ['I7: success with a bad token', [invoke({ auth: 'bad' }), answer(200)], 'I7 answered 200 without a good token'],
     [
       'I7: refused, but sent to the back end',
       [invoke({ auth: 'bad' }), received(), answer(401)],
@@ -362,12 +362,12 @@ describe('I4 with a pattern', () => {
   const violationsIn = (text: string) =>
     checkHistory({ events: good, texts: [{ name: 'log', text }], secrets: ['hush', /\bF[\dA-F]{12}\b/] }).violations;
 
-  it('a text contains a value of this form', () => {
+  it('a text that contains a matching value: a violation', () => {
     const text = 'first\n{"cccid":"F0123456789AB"}\nlast';
     expect(violationsIn(text)).toEqual([{ invariant: 'I4', subject: 'log', what: 'contains secret number 2' }]);
   });
 
-  it('no text contains a value of this form', () => {
+  it('a text that contains only similar values: no violation', () => {
     expect(violationsIn('op-f0123456789ab F0123456789ABC')).toEqual([]);
   });
 });
@@ -375,7 +375,7 @@ describe('I4 with a pattern', () => {
 describe('the number of checks', () => {
   const judged = (events: AnyEvent[], more: Partial<Evidence> = {}) => checkHistory({ events, ...more }).judged;
 
-  it('nothing happened: no invariant was judged on anything', () => {
+  it('nothing happened: 0 for every invariant', () => {
     expect(Object.values(judged([]))).toEqual(invariants.map(() => 0));
     expect(judged([], { texts: [{ name: 'log', text: 'quiet' }] }).I4).toBe(0);
   });
@@ -384,18 +384,18 @@ describe('the number of checks', () => {
     ['a PATCH that succeeded: I1 checks its write and its key', good, { I1: 2, I2: 1, I5: 1, I6: 0, I7: 0 }],
     ['a PATCH that succeeded: I3 checks its response and the execution that the response names', good, { I3: 2 }],
     [
-      'a read: no write, nothing for MDM',
+      'a read: I3 checks its response; I1 and I2 check nothing',
       [invoke(get), received({ method: 'GET' }), answer(200)],
       { I1: 0, I2: 0, I3: 1 },
     ],
-    ['the final records of a person: at MDM and at each other college', [...good, person()], { I2: 3 }],
+    ['the final values of a person: I2 checks MDM and each other college', [...good, person()], { I2: 3 }],
     [
-      'a request on a spared route during the fault, and none after it',
+      'a request on a spared route: I6 checks it during the fault, but not after the repair',
       [fault(['movies']), invoke(get), answer(200), repaired(50), invoke({ ...get, at: 60, op: 'b' })],
       { I6: 1 },
     ],
-    ['a request without a good token', [invoke({ auth: 'bad' }), answer(401)], { I7: 1, I1: 0 }],
-    ['a violation counts as judged', [invoke({ auth: 'bad' }), answer(200)], { I7: 1 }],
+    ['a request without a good token: I7 checks it', [invoke({ auth: 'bad' }), answer(401)], { I7: 1, I1: 0 }],
+    ['a violation: it counts as a check', [invoke({ auth: 'bad' }), answer(200)], { I7: 1 }],
   ])('%s', (_title, events, expected) => {
     expect(judged(events)).toMatchObject(expected);
   });

@@ -1,5 +1,5 @@
-// Decides from a history alone whether the seven invariants of docs/explanation/reliability.md held. It has no side
-// effects.
+// Decides from a history alone whether the seven invariants of docs/explanation/reliability.md held. The module has no
+// side effects.
 
 import { type Fault, faultsOf, type Invoke, type Operation, operationOf, operationsOf } from './gather-operations.ts';
 import type { AnyEvent, HistoryEvent, Route } from './history.ts';
@@ -35,7 +35,7 @@ export interface Evidence {
   readonly texts?: readonly WrittenText[];
   /** Credentials and personal values that must be in none of the texts. */
   readonly secrets?: readonly Secret[];
-  /** Multiplies the time limits of I5 and I6 on a busy machine. Default 1. */
+  /** Multiplies the time limits of I5 and I6 on a busy machine. Default: 1. */
   readonly slack?: number;
 }
 
@@ -44,9 +44,9 @@ const graceMs = 2_000;
 /** Deadline for responses of a route that a fault does not affect, in milliseconds. */
 const sparedMs = 2_000;
 /**
- * Time added to this deadline while several routers have no Redis, in milliseconds. They cannot wake each other then: a
- * request whose result arrived at another router ends only when its own router reads the status, at the latest after
- * this time (completion-waiters.ts).
+ * Time added to this deadline while several routers have no Redis, in milliseconds. Without Redis, they cannot wake
+ * each other: a request whose result arrived at another router ends only when its own router reads the status, at the
+ * latest after this time (completion-waiters.ts).
  */
 const withoutWakeUpsMs = 2_000;
 
@@ -105,8 +105,8 @@ const changesBackEnd = ({ method, route }: Invoke) => isWrite(method) && reaches
 export const isSuccess = (status: number) => status >= 200 && status <= 299 && status !== 202;
 
 /**
- * I1: an operation is sent to the back end once and applied once, and no request that was sent there is reported as not
- * started.
+ * I1: an operation is sent to the back end and applied at most once, and no request that was sent there is reported as
+ * not started.
  */
 function* writtenOnce({ invoke, ends, received, applied }: Operation): Generator<string> {
   if (!changesBackEnd(invoke) || invoke.auth !== 'good') return;
@@ -165,9 +165,9 @@ function* agrees({ mis, id, cccid, mdm, others }: PersonEvent): Findings {
 }
 
 /**
- * Returns true when MDM must have the value of the person's own college: MDM knows the person, and the last change was a
- * PATCH, of which MDM is notified, that no other write overlapped. Earlier changes may overlap, since the last one
- * replaces their value.
+ * Returns true when MDM must have the value of the person's own college: MDM knows the person, and the last change was
+ * a PATCH (MDM is not notified of a PUT) that no other write overlapped. Earlier changes may overlap, since the last
+ * one replaces their value.
  */
 function isComparable({ mis, id, mdm }: PersonEvent, operations: readonly Operation[]): boolean {
   if (mdm === undefined) return false;
@@ -205,7 +205,10 @@ function writesOf(requests: readonly Operation[]): Write[] {
   return [...writes.values()].toSorted((one, other) => one.from - other.from);
 }
 
-/** I3: only reads that reached a back end and writes that it applied succeed, with its body; a 202 gets its result. */
+/**
+ * I3: a request succeeds only if the back end received the read or applied the write, and only with the back end's
+ * body. An execution that was accepted with 202 stays known.
+ */
 function* answeredTruly({ invoke, ends, received, applied }: Operation): Generator<string> {
   for (const end of ends) {
     if (end.event !== 'answer') continue;
@@ -218,7 +221,7 @@ function* answeredTruly({ invoke, ends, received, applied }: Operation): Generat
   }
 }
 
-/** I3: the execution that a response names belongs to one operation. */
+/** I3: an execution that responses name belongs to only one operation. */
 function* executionsOfOneOperation(operations: readonly Operation[]): Findings {
   const owners = new Map<string, string>();
   for (const { invoke, ends } of operations) {
@@ -263,8 +266,8 @@ function* silent(texts: readonly WrittenText[], secrets: readonly Secret[]): Fin
 }
 
 /**
- * I5: each request gets one response within its budget. A connection ends without a response only when its router or
- * client ended it.
+ * I5: each request gets one response within its budget. A connection ends without a response only if its router was
+ * stopped or its client left.
  */
 function* answeredInTime({ invoke, ends }: Operation, faults: readonly Fault[], graceMs: number): Generator<string> {
   yield holds;
@@ -287,7 +290,7 @@ function sparedMsOf(operations: readonly Operation[], slack: number): (fault: Fa
   return ({ kind }) => (sparedMs + (kind === 'Redis' && routers > 1 ? withoutWakeUpsMs : 0)) * slack;
 }
 
-/** I6: during a fault, routes that it does not affect respond as usual and in time. */
+/** I6: during a fault, routes that the fault does not affect respond as usual and in time. */
 function* spared(
   { invoke, ends }: Operation,
   faults: readonly Fault[],

@@ -1,4 +1,4 @@
-// Tests of the tokens of the load's client: those that were replaced stay known, because a log may contain them.
+// Tests of the access tokens of the load's client: replaced tokens stay known, because a log may contain them.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
 import { keepToken } from './client-token.ts';
 
-it('a token that was renewed is still known', async () => {
+it('still knows the earlier tokens after a renewal', async () => {
   let count = 0;
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json');

@@ -1,4 +1,4 @@
-// A wall clock that can be set while the processes that use it run (clock.c, preloaded).
+// A wall clock that can be set while the processes that use it are running (clock.c, preloaded).
 
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
@@ -23,7 +23,7 @@ export function startClock() {
   return {
     /** Environment variables of the processes that use the clock. */
     environment: { LD_PRELOAD: library, CLOCK_OFFSET_FILE: file },
-    /** Sets the clock this many seconds ahead of the machine's clock, or behind it. */
+    /** Sets the clock this many seconds ahead of the machine's clock; a negative number sets it behind. */
     set,
     stop() {
       closeSync(descriptor);

@@ -1,5 +1,5 @@
-// Tests of complaints: about an invariant that was never checked, requests that fail without a fault, and slow
-// recovery.
+// Tests of complaints about an invariant that was never checked, requests that fail without a fault, slow recovery and
+// endless repetition.
 
 import { describe, expect, it } from 'vitest';
 import { complaintsOf, type Figures } from './complaints.ts';
@@ -14,7 +14,7 @@ const found = (more: Partial<Figures>, notJudged = {}, slack = 1) =>
   complaintsOf({ notJudged }, { ...good, ...more }, slack);
 
 describe('a run', () => {
-  it('with everything judged, 99 % served and service back in time: nothing is wrong', () => {
+  it('with everything judged, 99 % served and service back in time: no complaint', () => {
     expect(found({})).toEqual([]);
   });
 
@@ -33,7 +33,7 @@ describe('a run', () => {
     expect(found({ undisturbed })).toEqual([line]);
   });
 
-  it('whose recovery was late or never came: a complaint; on a busy machine the limit is higher', () => {
+  it('with a late or a missing recovery: a complaint for each; with slack, the time limit is higher', () => {
     const recoveries = [
       { kind: 'engine', ms: 5_001, outageMs: 6_000 },
       { kind: 'Redis', ms: undefined, outageMs: undefined },
@@ -42,7 +42,7 @@ describe('a run', () => {
     expect(found({ recoveries }, {}, 2)).toEqual(['Redis: never recovered']);
   });
 
-  it('in which a client kept repeating a request: a complaint; on a busy machine the limit is higher', () => {
+  it('in which a client kept repeating a request: a complaint; with slack, the time limit is higher', () => {
     const repetition = { ms: 900_000, undisturbedMs: 151_000 };
     expect(found({ repetition })).toEqual(['a request was repeated for 151 s without a kill of the engine']);
     expect(found({ repetition }, {}, 2)).toEqual([]);

@@ -1,4 +1,4 @@
-// Problems of a run other than violations: unchecked invariants, unavailability, slow recovery, endless repetition.
+// Problems of a run other than violations: unchecked invariants, unavailability, slow recovery and endless repetition.
 
 import type { Case } from './cases/case.ts';
 import type { Verdict } from './check-history.ts';
@@ -10,7 +10,7 @@ export const recoveryLimitMs = 5_000;
 /** Minimum share of requests that must succeed while nothing is broken. */
 const leastAvailable = 0.99;
 
-/** Time without a kill of an engine within which a repeated request must have an outcome, in milliseconds. */
+/** Longest time for which a request may be repeated without a kill of an engine, in milliseconds. */
 const repetitionLimitMs = 150_000;
 
 /** The figures of a run that was not aborted. */

@@ -25,7 +25,7 @@ export interface Component {
   readonly stops?: string | undefined;
   /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Restarts the component at the same address, even after an unexpected exit; resolves when it works. */
+  /** Restarts the component at the same address, even after an unexpected exit; resolves when it is ready. */
   start(): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ const losses: Readonly<Record<ComponentKind, Loss>> = {
  */
 export const recordsLoss: Loss = { breaks: ['keyed'], spares: ['movies', ...withoutExecution] };
 
-/** Returns a third-party server as a component. @param loss replaces the default of its kind */
+/** Returns a third-party server as a component. @param loss replaces the default loss of the kind */
 export function serverComponent(
   { kind, name = kind, loss = losses[kind] }: { kind: ComponentKind; name?: string; loss?: Loss | undefined },
   server: { kill(): Promise<void>; start(): Promise<void> },
@@ -74,7 +74,7 @@ export function programComponent(options: {
   readonly kind: ComponentKind;
   readonly name: string;
   readonly stops?: string;
-  /** Replaces the default of its kind. */
+  /** Replaces the default loss of the kind. */
   readonly loss?: Loss;
   /** Returns the current process. */
   readonly program: () => Program;

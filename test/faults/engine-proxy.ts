@@ -1,4 +1,4 @@
-// An HTTP proxy in front of the engine that can delay its responses, or replace them with errors or nonsense.
+// An HTTP proxy in front of the engine that can delay the engine's responses, or replace them with errors or nonsense.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';

@@ -53,7 +53,7 @@ export interface FaultEngine extends EngineNode {
   readonly server: ServerProcess | undefined;
   /** Proxy between the engines and that server. */
   readonly databaseProxy: BreakableProxy | undefined;
-  /** The Redis server that only this engine uses, when it is on Redis. */
+  /** The Redis server that only this engine uses, if it stores its data in Redis. */
   readonly redis: RedisServer | undefined;
   /** When Redis syncs; undefined on other stores. */
   readonly appendfsync: AppendFsync | undefined;
@@ -66,13 +66,13 @@ export type GivenEngine = Pick<FaultEngine, 'url'> & Partial<FaultEngine>;
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface FaultEngineOptions {
-  /** Number of engines on the database; more than one only on PostgreSQL. Default 1. */
+  /** Number of engines on the database; more than one only on PostgreSQL. Default: 1. */
   readonly count?: number | undefined;
-  /** Size of a tmpfs for the data, in MiB. On PostgreSQL, it needs `ownServer`. */
+  /** Size of a tmpfs for the data, in MiB. On PostgreSQL, this requires `ownServer`. */
   readonly diskMiB?: number | undefined;
   /** On PostgreSQL: a separate server behind a proxy, so that cases can disturb both. */
   readonly ownServer?: boolean | undefined;
-  /** On Redis: when it syncs. Default `everysec`. */
+  /** When Redis syncs its append-only file. Default: `everysec`. */
   readonly appendfsync?: AppendFsync | undefined;
   /**
    * Folder in which an SQLite file with the definitions is kept for the next run, which then need not boot an engine to
@@ -154,7 +154,7 @@ async function createNode(stateDir: string, tuning: EngineTuning): Promise<Node>
   const node: Node = {
     url: `http://127.0.0.1:${port}`,
     get pid() {
-      if (running?.pid === undefined) throw new Error('an engine that was given is not harmed: unset CONDUCTOR_URL');
+      if (running?.pid === undefined) throw new Error('a given engine is never killed: unset CONDUCTOR_URL');
       return running.pid;
     },
     async kill() {

@@ -36,7 +36,7 @@ export class Engines {
     this.#options = options;
   }
 
-  /** Returns the engine for a case; starts it unless the running one is suitable. */
+  /** Returns the engine for a case; starts one unless the running engine is suitable. */
   async for(chosen: Case): Promise<FaultEngine> {
     const { environment, ...own } = chosen.engine ?? {};
     const kind = storeOf(chosen, this.#options);

@@ -39,7 +39,7 @@ const fault = (at: number, more: Partial<FaultDescription> = {}): AnyEvent => ({
 const repaired = (at: number, what = 'x'): AnyEvent => ({ at, actor: 'nemesis', event: 'repaired', what });
 
 describe('recovery', () => {
-  it('is measured from the repair, and the outage from the fault, each to the first success of a request sent after it', () => {
+  it('lasts from the repair, and the outage from the fault, to the first success of a later request', () => {
     const events = [
       ...[read('early', 0), fault(50), repaired(100), answer('early', 110)],
       ...[read('refused', 120), answer('refused', 130, 503), read('served', 140), answer('served', 180)],
@@ -47,7 +47,7 @@ describe('recovery', () => {
     expect(recoveriesOf(events)).toEqual([{ kind: 'x', ms: 80, outageMs: 130 }]);
   });
 
-  it('may come before the repair when another component does the work', () => {
+  it('has an outage that ends before the repair when another component serves the route', () => {
     const events = [fault(0), read('a', 10), answer('a', 30), repaired(100), read('b', 110), answer('b', 115)];
     expect(recoveriesOf(events)).toEqual([{ kind: 'x', ms: 15, outageMs: 30 }]);
   });
@@ -69,7 +69,7 @@ describe('recovery', () => {
     expect(recovery?.ms).toBe(80);
   });
 
-  it('has no figure where nothing broke or nothing was repaired', () => {
+  it('is not reported when no route broke or nothing was repaired', () => {
     expect(recoveriesOf([fault(0, { breaks: [] }), repaired(1), fault(2, { what: 'y' })])).toEqual([]);
   });
 });
@@ -170,7 +170,7 @@ describe('writes', () => {
     expect(countReplays(good)).toBe(0);
   });
 
-  it('are late when too much time has passed since the request that was applied', () => {
+  it('are late when too much time has passed since the request that led to the write', () => {
     const repeated = [invoke('a', 0, { operation: 'k' }), invoke('b', 90, { operation: 'k' }), applied('b', 100)];
     expect([countLateWrites(repeated, 9), countLateWrites(repeated, 10)]).toEqual([1, 0]);
   });
@@ -191,7 +191,7 @@ it('ends are counted by status, problem and reason', () => {
   expect(countEnds(events)).toEqual({ 200: 2, '504 wait-budget-spent': 1 });
 });
 
-it('quantiles are values that were measured (nearest rank)', () => {
+it('quantiles are measured values (nearest rank)', () => {
   const values = Array.from({ length: 200 }, (_, index) => index + 1);
   expect(quantilesOf(values)).toEqual({ median: 100, p99: 198, worst: 200 });
   expect(quantilesOf([7])).toEqual({ median: 7, p99: 7, worst: 7 });

@@ -1,4 +1,5 @@
-// Computes figures of a history besides violations: availability, recovery, unacknowledged, repeated and late writes.
+// Computes the figures of a history other than violations: availability, recovery, and unacknowledged, repeated and
+// late writes.
 
 import { isOutstanding, isSuccess } from './check-history.ts';
 import type { Violation } from './violation.ts';
@@ -42,13 +43,14 @@ export function countReplays(events: readonly AnyEvent[]): number {
 export interface Repetition {
   /** Longest time between the first and the last request of one operation. */
   readonly ms: number;
-  /** Longest part of such a time in which no engine was killed. */
+  /** Longest part of that time in which no engine was killed. */
   readonly undisturbedMs: number;
 }
 
 /**
- * Returns the longest repetitions. A message that a killed engine had taken from a queue returns only when an engine has
- * run for one to two minutes, so a request that needs it has no outcome as long as kills come faster than that.
+ * Returns the longest repetitions. A message that a killed engine had taken from a queue returns to the queue only when
+ * an engine has run for one to two minutes. A request that needs the message has no outcome as long as kills come
+ * faster than that.
  */
 export function longestRepetition(events: readonly AnyEvent[]): Repetition {
   const kills = faultsOf(events).filter(({ kind }) => kind === 'engine' || kind === "engine's Redis");
@@ -84,9 +86,9 @@ export function countLateWrites(events: readonly AnyEvent[], afterMs: number): n
 /** The recovery from one fault. Times are in milliseconds; undefined when no later request succeeded. */
 export interface Recovery {
   readonly kind: string;
-  /** Time from the repair to the first success of a request sent after it, on the slowest broken route. */
+  /** Time from the repair to the first success of a request sent after the repair, on the slowest broken route. */
   readonly ms: number | undefined;
-  /** Time from the fault to the first success. With a second engine or router, it may be before the repair. */
+  /** Time from the fault to the first success, which may precede the repair when there is a second engine or router. */
   readonly outageMs: number | undefined;
 }
 
@@ -129,14 +131,15 @@ export interface Availability {
 }
 
 /**
- * Returns the availability without faults. @param settleMs time after a repair that still belongs to the fault, in
- *   milliseconds
+ * Returns the availability while no fault is active.
+ * @param settleMs time after a repair that still belongs to the fault, in milliseconds
  */
 export function availabilityOf(events: readonly AnyEvent[], settleMs: number): Availability {
   const faults = faultsOf(events);
   const operations = operationsOf(events);
   const firsts = firstRequestsOf(operations);
-  // The response to a repeated request can be the outcome of an execution that an earlier request started during a fault.
+  // The response to a repeated request can be the outcome of an execution that an earlier request started during a
+  // fault.
   const isUndisturbed = ({ invoke, ends }: Operation) => {
     const since = firsts.get(operationOf(invoke)) ?? invoke.at;
     const end = ends[0]?.at ?? Number.POSITIVE_INFINITY;
@@ -147,7 +150,7 @@ export function availabilityOf(events: readonly AnyEvent[], settleMs: number): A
 }
 
 /**
- * Returns false for requests that must be refused, whose client left, or that came too early (409; 404
+ * Returns false for requests that must be rejected, whose client left, or that came too early (409; 404
  * `answer-pending`).
  */
 function isOrdinary({ invoke, ends: [end] }: Operation): boolean {

@@ -3,7 +3,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import type { BackEndEvent } from '../../dev/back-ends/history.ts';
 
-/** Parts of the product that a fault may or may not affect; `keyed` are writes with an `Idempotency-Key`. */
+/** Parts of the product that a fault may or may not affect; `keyed` stands for writes with an `Idempotency-Key`. */
 export type Route = 'movies' | 'adaptor' | 'keyed' | 'lmsDW' | 'token' | 'health' | 'refused';
 
 /** One line. `op` is the id of a client's request, sent as `X-Request-Id`; `at` is milliseconds since the epoch. */
@@ -13,13 +13,13 @@ export type HistoryEvent = { readonly at: number } & (
       readonly event: 'invoke';
       readonly op: string;
       readonly route: Route;
-      /** For a request for the outcome of an execution, the method of the request that started the execution. */
+      /** If the request asks for the outcome of an execution: the method of the request that started the execution. */
       readonly method: string;
       /** Request target at the back end. */
       readonly target: string;
       /** Time within which the client must get a response, in milliseconds. */
       readonly budgetMs: number;
-      /** `good`: the token allows the request; a request with `bad` must be refused. */
+      /** `good`: the token allows the request. `bad`: the request must be rejected. */
       readonly auth: 'good' | 'bad';
       /** Requests with the same value are one operation: one `Idempotency-Key`, or one execution. Default: `op`. */
       readonly operation?: string | undefined;
@@ -42,7 +42,7 @@ export type HistoryEvent = { readonly at: number } & (
   | ({ readonly actor: 'nemesis'; readonly event: 'fault' } & FaultDescription)
   /** The fault is repaired; the requirements on spared routes end here too. */
   | { readonly actor: 'nemesis'; readonly event: 'repaired'; readonly what: string }
-  /** A person's `cccid` at the end of the run: at the person's own college, in MDM, at the other colleges. */
+  /** A person's `cccid` at the end of the run: at the person's own college, in MDM, and at the other colleges. */
   | {
       readonly actor: 'observer';
       readonly event: 'person';
@@ -55,7 +55,7 @@ export type HistoryEvent = { readonly at: number } & (
     }
   /** At the end of the run: whether the engine still has an execution that a response named. */
   | { readonly actor: 'observer'; readonly event: 'execution'; readonly executionId: string; readonly found: boolean }
-  /** How many of the marks that a killed Redis had acknowledged since its previous start were lost. */
+  /** A killed Redis was restarted; of the marks that it had acknowledged since its previous start, some may be lost. */
   | {
       readonly actor: 'observer';
       readonly event: 'restarted';
@@ -72,7 +72,7 @@ export type HistoryEvent = { readonly at: number } & (
 
 export interface FaultDescription {
   readonly what: string;
-  /** Kind of the fault, for the figures: `engine` for each of several engines. Default `what`. */
+  /** Kind of the fault, for the figures: `engine` for each of several engines. Default: `what`. */
   readonly kind?: string | undefined;
   /** Routes that must not be affected. */
   readonly spares: readonly Route[];

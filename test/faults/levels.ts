@@ -1,4 +1,4 @@
-// The resources that a router holds at one moment. They must return to this level after the load.
+// The resources that a router uses at one moment. After the load, they must return to their level before it.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { readCounts } from '../stack/metrics.ts';
@@ -31,7 +31,7 @@ export async function readLevels(operationsUrl: string, pid: number): Promise<Le
 
 /**
  * Returns the reasons why `after` is not back at the level of `before`; empty when it is. Memory may double or grow by
- * 64 MiB, whichever is more: caches fill.
+ * 64 MiB, whichever is more, because caches fill.
  */
 export function notBack(before: Levels, after: Levels): string[] {
   const reasons: string[] = [];
@@ -39,7 +39,7 @@ export function notBack(before: Levels, after: Levels): string[] {
     if (after[name] > limit) reasons.push(`${name} is ${after[name]}, was ${before[name]}`);
   };
   most('waits', 0);
-  // A worker process holds one or two exchanges.
+  // A worker process keeps one or two exchanges open.
   most('heldPolls', before.heldPolls + 2);
   most('descriptors', before.descriptors + 10);
   most('heapMiB', Math.max(2 * before.heapMiB, before.heapMiB + 64));

@@ -1,4 +1,4 @@
-// Tests of a share of a load, for slow machines.
+// Tests of a load that is reduced to a share of itself, for slow machines.
 
 import { describe, expect, it } from 'vitest';
 import { shareOf } from './load.ts';

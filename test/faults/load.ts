@@ -7,7 +7,7 @@ import { pick } from './persons.ts';
 
 export interface Load {
   /**
-   * Sends no new requests; resolves when the last one has ended.
+   * Stops sending new requests; resolves when the last request has ended.
    * @param repeatForMs time for which requests are still repeated until their outcome is known, in milliseconds
    */
   stop(repeatForMs?: number): Promise<void>;
@@ -15,11 +15,11 @@ export interface Load {
 
 export interface LoadOptions {
   readonly clients: number;
-  /** Longest random pause of a client between two requests, in milliseconds. Default 50. */
+  /** Longest random pause of a client between two requests, in milliseconds. Default: 50. */
   readonly pauseMs?: number;
-  /** Total number of PATCHes per second. The engine handles about seven events per second. Default 3. */
+  /** Total number of PATCHes per second. The engine handles about seven events per second. Default: 3. */
   readonly patchesPerSecond?: number;
-  /** Additional clients that send only writes, keyed or asynchronous. Default 0. */
+  /** Additional clients that send only writes, keyed or asynchronous. Default: 0. */
   readonly keyedClients?: number;
   readonly laterClients?: number;
 }
@@ -44,7 +44,7 @@ export function shareOf(
 }
 
 const usualPatchesPerSecond = 3;
-/** Pause after a connection that was refused or broke, in milliseconds. */
+/** Pause after a connection was refused or broke, in milliseconds. */
 const refusedMs = 500;
 /** Percentages of the kinds of requests; PATCHes have their own timer. */
 const mix = { movie: 36, terms: 24, put: 20, refused: 8, health: 4, sync: 4, left: 4 } as const;

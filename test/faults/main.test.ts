@@ -1,4 +1,4 @@
-// Tests of `npm run faults` on a machine that lacks what a case needs: it says so, and the next case follows.
+// Tests of `npm run faults` on a machine that lacks what a case needs: the case is skipped, and the next case runs.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,14 +30,14 @@ const run = (cases: readonly string[], env: Record<string, string> = {}) => {
   return { status, stdout, stderr };
 };
 
-it('a case that needs a file system of its own, for a user who may not mount one: not run', () => {
+it('a case that must mount a file system, run by a user who may not: not run', () => {
   const { status, stdout } = run(['engine-disk-full', 'redis-data-lost']);
   expect(stdout).toMatch(/^engine-disk-full: not run, .*needs permission to mount/m);
   expect(stdout).toMatch(/^redis-data-lost: not run, /m);
   expect(status).toBe(0);
 });
 
-it('an error of one case: the run fails, but the next case follows', () => {
+it('an error in one case: the run fails, but the next case follows', () => {
   const { status, stdout, stderr } = run(['engine-disk-full', 'redis-data-lost'], { TEST_REQUIRE: 'mount' });
   expect(stdout + stderr).toContain('TEST_REQUIRE names mount');
   expect(stdout).toMatch(/^engine-disk-full: failed, /m);

@@ -38,7 +38,7 @@ async function main(options: Options): Promise<number> {
   return isGood ? 0 : 1;
 }
 
-/** Returns false when something was wrong. A case that this machine cannot run is left out, with the reason. */
+/** Runs a case, or prints why this machine cannot run it. Returns false when something was wrong. */
 async function runIfPossible(chosen: Case, engines: Engines, options: Options): Promise<boolean> {
   const missing = whyNotHere(chosen, options) || (await chosen.missing?.());
   if (!missing) return run(chosen, engines, options);
@@ -81,7 +81,7 @@ function whyNotHere(chosen: Case, options: Options): string {
   return notOn?.[store] ?? whyNot([...new Set([...needs, ...neededBy[store]])]);
 }
 
-/** Servers of each store. With an engine on Redis, the router keeps its records in Redis too. */
+/** Servers that each store needs. With an engine on Redis, the router keeps its records in Redis too. */
 const neededBy: Readonly<Record<EngineKind, readonly Requirement[]>> = {
   sqlite: [],
   postgresql: ['postgresql'],
@@ -102,10 +102,10 @@ function choose(names: readonly string[]): readonly Case[] {
   if (names.length === 0) return cases;
   return names.map((name) => {
     const found = cases.find((each) => each.name === name);
-    if (found === undefined) throw new Error(`there is no case ${name}; --help lists them`);
+    if (found === undefined) throw new Error(`there is no case ${name}; --help lists the cases`);
     return found;
   });
 }
 
-// Exits explicitly: Node would spin at its exit if one of the many reset sockets were left open.
+// Exits explicitly: Node would spin at exit if one of the many reset sockets were left open.
 process.exit(await main(parseOptions(process.argv.slice(2))));

@@ -30,6 +30,6 @@ async function hasExecution(engineUrl: string, executionId: string): Promise<boo
   const response = await fetch(`${engineUrl}/api/workflow/${executionId}?includeTasks=false`);
   await response.arrayBuffer();
   if (response.status !== 200 && response.status !== 404)
-    throw new Error(`the engine answered ${response.status} when asked for execution ${executionId}`);
+    throw new Error(`the engine responded with ${response.status} for execution ${executionId}`);
   return response.status === 200;
 }

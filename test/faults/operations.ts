@@ -22,9 +22,9 @@ export interface OperationsOptions {
   readonly clientSecret: string;
   /** `router.responseDeadlineMs`. */
   readonly budgetMs: number;
-  /** False: sends PUT instead of PATCH, so that MDM is not involved. Default true. */
+  /** False: sends PUT instead of PATCH, so that MDM is not involved. Default: true. */
   readonly patches?: boolean | undefined;
-  /** Expected responses from the back end to reads, by public path. */
+  /** The back end's expected responses to reads, by public path. */
   readonly references: ReadonlyMap<string, string>;
   /** The persons, shared by all senders of PATCHes in one run. */
   readonly persons: Persons;
@@ -57,7 +57,7 @@ interface Request {
   /** Returns whether a 2xx body is correct. */
   readonly isRight?: (answer: RouterAnswer) => boolean;
   readonly budgetMs?: number;
-  /** The client leaves when this signal aborts. */
+  /** The client disconnects when this signal aborts. */
   readonly leave?: AbortSignal | undefined;
   /** The client's own `Idempotency-Key`. */
   readonly key?: string;
@@ -75,12 +75,12 @@ export const moviePath = '/movies/Metropolis';
 export const termsPath = '/adaptor/001/mock/colleges/001/terms';
 /** Time for which a client waits beyond the deadline, in milliseconds. */
 const patienceMs = 8_000;
-/** Longest time after which a client that leaves does so, in milliseconds. */
+/** Longest time after which a client that leaves disconnects, in milliseconds. */
 const longestStayMs = 400;
 /** How long a request that asks for an outcome may wait for it, in seconds. */
 const askSeconds = 3;
 
-/** Statuses after which a client repeats a keyed request; 409: the first request is in progress. */
+/** Statuses after which a client repeats a keyed request; 409: the first request is still in progress. */
 const repeatable: ReadonlySet<number> = new Set([409, 503, 504]);
 /** Pause before a client repeats a request, in milliseconds. */
 const repeatMs = 500;
@@ -99,12 +99,12 @@ export class Operations {
     this.#options = options;
   }
 
-  /** Number of requests, without those that were refused a connection. */
+  /** Number of requests, without those whose connection was refused. */
   get count(): number {
     return this.#count - this.#refused;
   }
 
-  /** True when loads must stop sending. */
+  /** True when the loads must stop sending. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -122,7 +122,7 @@ export class Operations {
 
   movie = (leave?: AbortSignal) => this.#send({ ...this.#readOf('movies', moviePath), leave });
   terms = () => this.#send(this.#readOf('adaptor', termsPath));
-  /** A request of a client that leaves, before or after the response. */
+  /** A request whose client disconnects, before or after the response. */
   left = () => {
     const { random } = this.#options;
     const leave = AbortSignal.timeout(Math.ceil(random.between(1, longestStayMs)));
@@ -137,7 +137,7 @@ export class Operations {
     });
   /** A read from the data warehouse, whose back end misbehaves in some cases. */
   sync = () => this.#send(syncRequest);
-  /** Sends one request to a route, at the given router if any. */
+  /** Sends one request to a route, through the given router if there is one. */
   probe(route: Route, router?: string): Promise<Outcome> {
     if (route === 'keyed') return this.keyed(AbortSignal.abort(), router);
     const requests: Partial<Record<Route, Request>> = {
@@ -181,7 +181,7 @@ export class Operations {
     return { route, path, isRight: (answer) => answer.text === this.#options.references.get(path) };
   }
 
-  /** Sends a write of a person. If possible, PATCHes of one person do not overlap, so that the last value is known. */
+  /** Changes a person. If possible, PATCHes of one person do not overlap, so that the last value is known. */
   async #change(method: string, send: (request: Request) => Promise<Outcome>): Promise<Outcome> {
     const { persons, random } = this.#options;
     const cccid = newCccid();
@@ -229,7 +229,7 @@ export class Operations {
     }
   }
 
-  /** Sends to one router after the other while they refuse connections, in which case nothing has been sent. */
+  /** Tries one router after another as long as they refuse the connection: in that case, nothing has been sent. */
   #send(request: Request): Promise<Outcome> {
     const sending = async () => {
       const { random, urls } = this.#options;

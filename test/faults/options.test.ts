@@ -4,16 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { parseOptions } from './options.ts';
 
 describe('the options', () => {
-  it('none: every case, on SQLite, for three minutes each', () => {
+  it('no options: every case, on SQLite, for three minutes each', () => {
     expect(parseOptions([])).toMatchObject({ cases: [], store: 'sqlite', engines: 1, minutes: 3, slack: 1, load: 1 });
   });
 
-  it('kills or requests: the case with kills, for up to two hours', () => {
+  it('--kills and --requests: the case kills-under-load, for up to two hours', () => {
     const parsed = parseOptions(['--requests', '20000', '--kills', '200']);
     expect(parsed).toMatchObject({ cases: ['kills-under-load'], kills: 200, requests: 20_000, minutes: 120 });
   });
 
-  it('requests alone: nothing is killed', () => {
+  it('--requests alone: nothing is killed', () => {
     expect(parseOptions(['--requests', '500'])).toMatchObject({ cases: ['kills-under-load'], kills: 0, requests: 500 });
   });
 
@@ -21,16 +21,16 @@ describe('the options', () => {
     expect(parseOptions([name, 'redis'])).toMatchObject({ store: 'redis', appendfsync: 'everysec' });
   });
 
-  it('appendfsync always: Redis syncs before it acknowledges', () => {
+  it('--appendfsync always: Redis syncs before it acknowledges', () => {
     const parsed = parseOptions(['--store', 'redis', '--appendfsync', 'always']);
     expect(parsed).toMatchObject({ store: 'redis', appendfsync: 'always' });
   });
 
-  it('another store: no appendfsync', () => {
+  it('a store other than redis: no appendfsync', () => {
     expect(parseOptions(['--store', 'postgresql']).appendfsync).toBeUndefined();
   });
 
-  it('a seed: the same choices again', () => {
+  it('the same seed: the same choices', () => {
     const [one, other] = [parseOptions(['--seed', '7']), parseOptions(['--seed', '7'])];
     expect([one.random.seed, one.random.next()]).toEqual([7, other.random.next()]);
   });
@@ -44,7 +44,7 @@ describe('the options', () => {
     [['--store', 'redis', '--engines', '2'], 'several engines need --store postgresql'],
     [['--kills', 'many'], '--kills is a positive number, not many'],
     [['--engines', '2'], 'several engines need --store postgresql'],
-  ])('%j: refused', (args, message) => {
+  ])('%j: rejected with a message', (args, message) => {
     expect(() => parseOptions(args)).toThrow(message);
   });
 });

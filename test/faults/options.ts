@@ -18,7 +18,7 @@ export interface Options {
   readonly requests: number | undefined;
   readonly minutes: number;
   readonly slack: number;
-  /** Share of the clients and PATCHes of a case's load. */
+  /** Multiplies the clients and PATCHes of a case's load. */
   readonly load: number;
   readonly random: SeededRandom;
   readonly templateDir: string | undefined;

@@ -1,4 +1,4 @@
-// The persons that a run changes, and their final values at colleges and MDM.
+// The persons that a run changes, and their final values at the colleges and in MDM.
 
 import { randomBytes } from 'node:crypto';
 import { call } from '../stack/client.ts';
@@ -30,7 +30,7 @@ export class Persons {
   readonly replaced: readonly Person[] = ['0323551', '0324016'].map(of001);
   readonly #busy = new Set<Person>();
 
-  /** Runs `work` with a person that has no other change in progress, or with any person if there is none. */
+  /** Runs `work` with a person that has no other change in progress, or with any person if there is no such person. */
   async withOne<T>(random: SeededRandom, work: (person: Person) => Promise<T>): Promise<T> {
     const free = this.patched.filter((person) => !this.#busy.has(person));
     const person = pick(random, free.length === 0 ? this.patched : free);
@@ -51,7 +51,7 @@ interface Link {
 
 export type Observation = Omit<Extract<HistoryEvent, { event: 'person' }>, 'at'>;
 
-/** Passes to `append` the values of each person at the colleges and MDM. */
+/** Passes the values of each person at the colleges and in MDM to `append`. */
 export async function observePersons(
   backEndsUrl: string,
   persons: readonly Person[],

@@ -9,7 +9,7 @@ import ts from 'typescript';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Paths of the code that runs in production: changes elsewhere, such as in tests or documentation, leave results valid. */
+/** Paths of the code that runs in production. Changes elsewhere, such as in tests, leave results valid. */
 const productPaths = [
   ...['lib', 'gateway', 'plugins', 'workers', 'jobs', 'workflows', 'event-handlers', 'config'],
   ...['gateway.config.yml', 'package-lock.json'],

@@ -18,7 +18,7 @@ export interface Production {
 
 const clients = ['demo', 'reader', 'worker', 'ops'];
 
-/** Returns a missing requirement of this machine; undefined when nothing is missing. */
+/** Returns what this machine lacks for the case; undefined when nothing is missing. */
 export async function missingForProduction(): Promise<string | undefined> {
   const { java } = await findJava({ minMajor: keycloakRelease.minJava });
   if (java === undefined) return `needs Java ${keycloakRelease.minJava} or newer`;

@@ -10,7 +10,7 @@ import { type Findings, hasHeld, Results, topologyName } from './results.ts';
 const page = fileURLToPath(new URL('../../docs/explanation/reliability.md', import.meta.url));
 const marks = ['<!-- results: npm run faults -- --report -->', '<!-- end of results -->'] as const;
 
-/** Removes the results of other product code, and writes the tables into the page. */
+/** Removes the results of other product code and writes the tables into the page. */
 export function writeReport(): void {
   const results = new Results();
   results.removeStale(productCode());
@@ -20,7 +20,7 @@ export function writeReport(): void {
   writeFileSync(page, `${before}${marks[0]}\n\n${reportOf(results.read())}\n\n${marks[1]}${after}`);
 }
 
-/** Returns the tables in Markdown: all runs by case, and the recovery from the loss of each component. */
+/** Returns the tables in Markdown: all runs by case, and the recovery from each kind of fault. */
 export function reportOf(results: readonly (readonly Findings[])[]): string {
   const runs = results.flat();
   if (runs.length === 0) return 'There are no results of this code yet.';
@@ -131,7 +131,7 @@ function spread(recoveries: readonly Recovery[], of: (recovery: Recovery) => num
   return [median, p99, worst].map(seconds).join(', ') + (never === 0 ? '' : `, ${never} never`);
 }
 
-/** Returns the lines that end a run. */
+/** Returns the lines that are printed at the end of a run. */
 export function describeFindings(findings: Findings): string {
   const { case: name, topology, circumstances, seed, requests, kills, patches, undisturbed, unacknowledged } = findings;
   const lines = [
@@ -170,7 +170,7 @@ function machineOf({ circumstances: { machine, busyBefore, loadAverage } }: Find
   return `${cores} cores (${processor}), ${memoryGiB} GiB, ${isQuiet ? 'quiet' : `busy (load ${loadAverage.toFixed(0)})`}`;
 }
 
-/** Returns the endings of requests, the most frequent first: `200 × 512, 504 × 20`. */
+/** Returns how many requests ended in each way, the most frequent first: `200 × 512, 504 × 20`. */
 function endsOf({ ends }: Findings): string {
   const counts = new Map<string, number>();
   for (const [end, count] of Object.entries(ends)) {

@@ -1,4 +1,4 @@
-// Shortens the response timeouts of registered tasks for a case that has to outlast them.
+// Shortens the response timeouts of registered task definitions for a case that has to outlast them.
 
 import { engineApi } from '../stack/engine-api.ts';
 
@@ -8,8 +8,8 @@ interface TaskDefinition {
 }
 
 /**
- * Multiplies the response timeouts of all task definitions of the engine at `url`, in whole seconds. Returns a
- * function that restores them.
+ * Multiplies the response timeouts of all task definitions of the engine at `url`, rounded up to whole seconds. Returns
+ * a function that restores them.
  */
 export async function scaleResponseTimeouts(url: string, factor: number): Promise<() => Promise<void>> {
   const { get, send } = engineApi(url);

@@ -71,8 +71,8 @@ describe('the results', () => {
   it.each<[string, Partial<Findings>]>([
     ['violations', { violations: 1 }],
     ['complaints', { complaints: ['x'] }],
-    ['an early end', { brokeOff: 'x' }],
-  ])('with %s have not held', (_title, more) => {
+    ['an aborted run', { brokeOff: 'x' }],
+  ])('with %s do not count as held', (_title, more) => {
     expect([hasHeld(findings()), hasHeld(findings(more))]).toEqual([true, false]);
   });
 });
@@ -122,7 +122,7 @@ describe('the tables', () => {
     );
   });
 
-  it('show what Redis lost and the violations that this explains, even for a run that held', () => {
+  it('show what Redis lost and the violations that this explains, even for a run in which all invariants held', () => {
     const example = { invariant: 'I3', subject: 'op-1', what: 'an accepted execution is unknown' } as const;
     const losses = { restarts: 4, marks: 900, lost: 30, longestMs: 640, explained: 1, examples: [example] };
     expect(reportOf([[findings({ losses })]])).toContain(
@@ -133,7 +133,7 @@ describe('the tables', () => {
     expect(text).toContain('not durable: I3 op-1: an accepted execution is unknown');
   });
 
-  it('say that Redis lost nothing only in the lines at the end of the run', () => {
+  it('say only at the end of a run that Redis lost nothing', () => {
     const losses = { restarts: 4, marks: 900, lost: 0, longestMs: 0, explained: 0, examples: [] };
     expect(reportOf([[findings({ losses })]])).toContain('| held |');
     expect(describeFindings(findings({ losses }))).toContain('had lost 0 of 900 acknowledged marks');
@@ -143,14 +143,14 @@ describe('the tables', () => {
     expect(reportOf([])).toBe('There are no results of this code yet.');
   });
 
-  it('say at the end of a run how many persons were compared; results of older runs do not contain it', () => {
+  it('say at the end of a run how many persons were compared, unless the results do not contain the number', () => {
     expect(describeFindings(findings({ persons: { observed: 8, compared: 7 } }))).toContain(
       'I2: 7 of 8 persons compared',
     );
     expect(describeFindings(findings())).not.toContain('persons compared');
   });
 
-  it('at the end of a run: what was lost and doubled, and the first violations', () => {
+  it('show at the end of a run what was lost and doubled, and the first violations', () => {
     const examples = [{ invariant: 'I1', subject: 'op-1', what: 'one PATCH was applied 2 times' }] as const;
     const text = describeFindings(findings({ violations: 1, examples }));
     expect(text).toContain('40 PATCHes answered 2xx: 0 lost, 0 doubled');

@@ -1,4 +1,4 @@
-// Tests of a run that is aborted: its findings say why, and nothing that it has started prevents the next case.
+// Tests of a run that is aborted: its findings say why, and nothing that it started keeps the next case from running.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -35,7 +35,7 @@ async function startEngine() {
   return { engine, kill: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-it('an engine that cannot be started: the run is aborted, with the topology that was planned', async () => {
+it('aborts the run and reports the planned topology when the engine cannot be started', async () => {
   const start = () => Promise.reject(new Error('mount: permission denied'));
   const findings = await runCase(chosen, start, options);
   expect(findings).toMatchObject({ case: 'a-case', brokeOff: 'mount: permission denied', tries: 0 });
@@ -43,7 +43,7 @@ it('an engine that cannot be started: the run is aborted, with the topology that
   expect(hasHeld(findings)).toBe(false);
 });
 
-it('an engine that has died, so that cleaning up fails: the findings contain both errors, and the rest is stopped', async () => {
+it('reports both errors and stops everything else when the engine dies and the clean-up fails', async () => {
   const { engine, kill } = await startEngine();
   const stopped: string[] = [];
   const dying: Case = {

@@ -39,7 +39,7 @@ export interface RunOptions {
   readonly load: number;
   readonly routers?: number | undefined;
   readonly random: SeededRandom;
-  /** The topology that the case runs in, for the findings: the engine may fail to start. */
+  /** The planned topology, for the findings of a run whose engine fails to start. */
   readonly topology: Topology;
   readonly circumstances: Circumstances;
   /** Identifies the product's code (see product-code.ts). */
@@ -52,17 +52,17 @@ export interface RunOptions {
 /** Maximum number of violations and of complaints that are kept as examples. */
 const mostExamples = 10;
 /**
- * Factor of the tasks' response timeouts, so that a lost task is detected soon: after 23 s instead of 90 s for a
+ * Factor for the tasks' response timeouts, so that a lost task is detected soon: after 23 s instead of 90 s for a
  * write.
  */
 const usualTimeoutScale = 1 / 4;
 /**
- * Time without progress after which a run stops waiting for the system to settle, in milliseconds. It is long because an
- * engine resumes events only half a minute after its start and checks timeouts every half minute.
+ * How long a run without progress waits for the system to settle, in milliseconds. It is long because an engine resumes
+ * events only half a minute after its start and checks timeouts every half minute.
  */
 const restMs = 150_000;
 /**
- * Time for which requests are still repeated after the last try, in milliseconds: longer than the limit of repetitions
+ * Time for which requests are still repeated after the last try, in milliseconds: longer than the limit for repetitions
  * in complaints.ts.
  */
 const repeatForMs = 160_000;
@@ -132,7 +132,7 @@ async function perform(run: Run, engine: FaultEngine, onStop: (stop: () => unkno
     world.untilBackAt(run.before),
     world.untilAtRest({ timeoutMs: chosen.restMs ?? restMs, nothingMissing }),
   ]);
-  for (const reason of reasons) world.expect(false, `not back at its level after the load: ${reason}`);
+  for (const reason of reasons) world.expect(false, `after the load, the router uses more than before: ${reason}`);
   world.expect(left === undefined || !nothingMissing, String(left));
   if (left !== undefined)
     for (const line of await world.describeUntold()) world.notes.push(`MDM was not notified: ${line}`);
@@ -165,7 +165,7 @@ function findingsOf(run: Run): Findings {
   const ends = countEnds(events);
   const repetition = longestRepetition(events);
   const figures = { judged: verdict.judged, undisturbed, recoveries, repetition };
-  // In a run that stopped early, unchecked invariants are not a complaint.
+  // In an aborted run, unchecked invariants are not a complaint.
   const found = brokeOff === undefined ? complaintsOf(chosen, figures, slack) : [];
   const complaints = [...(world?.complaints ?? []), ...found, ...lostAlthoughSynced(events)];
   return {
@@ -218,7 +218,7 @@ const nothingJudged: Verdict = {
   persons: { observed: 0, compared: 0 },
 };
 
-/** Merges equal complaints, with their number. */
+/** Merges equal complaints and adds how often each one occurred. */
 function summarise(complaints: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const complaint of complaints) counts.set(complaint, (counts.get(complaint) ?? 0) + 1);

@@ -33,11 +33,11 @@ import { type Restarted, watchRedis } from './watched-redis.ts';
 import { createWorld, type World, type WorldParts } from './world.ts';
 
 export interface WorldOptions {
-  /** `router.responseDeadlineMs`; default 6000, so that a lost request does not cost half a minute. */
+  /** `router.responseDeadlineMs`. Default: 6000, so that a lost request does not cost half a minute. */
   readonly budgetMs?: number;
   readonly router?: Readonly<Record<string, string>>;
   readonly workers?: Readonly<Record<string, string>>;
-  /** Number of routers on the engine, each with its own workers; clients use all of them. Default 1. */
+  /** Number of routers on the engine, each with its own workers; clients use all of them. Default: 1. */
   readonly routers?: number;
   /** True to start a Redis that the routers share. */
   readonly redis?: boolean;
@@ -45,18 +45,18 @@ export interface WorldOptions {
   readonly encrypted?: boolean;
   /** True for the production profile with Keycloak; needs Redis. */
   readonly production?: boolean;
-  /** False: sends no PATCH, so that the run does not wait for MDM. Default true. */
+  /** False: sends no PATCH, so that the run does not wait for MDM. Default: true. */
   readonly patches?: boolean;
-  /** Multiplies time limits. Default 1. */
+  /** Multiplies time limits. Default: 1. */
   readonly slack?: number;
-  /** Random choices; default: from a new seed. */
+  /** Random choices. Default: from a new seed. */
   readonly random?: SeededRandom;
 }
 
 /** Deadline of the first requests in milliseconds: a cold engine on a busy machine is slow. */
 const startMs = 120_000;
 
-/** Starts the world; resolves when both pools of workers poll and requests work. Stops everything when it fails. */
+/** Starts the world; resolves when both worker pools poll and requests succeed. Stops everything on failure. */
 export async function startWorld(engine: GivenEngine, options: WorldOptions = {}): Promise<World> {
   const stops: (() => unknown)[] = [];
   const close = async () => {
@@ -209,7 +209,7 @@ async function startPrograms(
       ...(env['WORKERS_DOMAIN'] === undefined ? {} : { loss: { breaks: [], spares: withoutAdaptor } }),
       program: () => current,
       async launch() {
-        // The stack stops the workers in its list, so the ended one is removed.
+        // The stack stops the workers in its list, so the program that has ended is removed.
         stack.workers = stack.workers.filter((program) => program !== current);
         current = await stack.addWorkers(env);
       },
@@ -232,7 +232,7 @@ async function startPrograms(
     );
     const env = { CONDUCTOR_APIURL: `${stops}/conductor/api` };
     workers.push(workerComponent(`worker ${n}`, await stack.addWorkers(env), env));
-    // Registered later, so that workers stop before the router that they poll.
+    // Registered after the router's own stop, so that the workers stop before the router that they poll.
     onStop(() => workers[n]?.program().stop());
   }
   return { routers, workers };
@@ -282,14 +282,14 @@ function identityProvider(stack: Stack, production: Production | undefined): Com
   );
 }
 
-/** Restarts the stack's identity provider on its port, with additional variables if given. */
+/** Restarts the stack's identity provider on its port, with additional environment variables if given. */
 export async function startIdentityProvider(stack: Stack, env: Readonly<Record<string, string>> = {}): Promise<void> {
   const { port } = new URL(stack.issuer);
   const own = { STATE_DIR: stack.stateDir, OAUTH_AUDIENCE: audience, IDP_PORT: port };
   stack.identityProvider = await startProgram('dev/identity-provider/main.ts', { ...own, ...env });
 }
 
-/** Returns the responses from the stand-ins to the reads that clients send. */
+/** Returns the stand-ins' responses to the reads that clients send. */
 async function readReferences(backEndsUrl: string): Promise<Map<string, string>> {
   const read = async (path: string) => (await fetch(`${backEndsUrl}${path}`)).text();
   return new Map([

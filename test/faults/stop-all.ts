@@ -1,8 +1,7 @@
 // Stops everything that a run has started.
 
 /**
- * Runs these functions in reverse order, each of them even when another one fails. Returns the messages of those that
- * failed.
+ * Runs the functions in reverse order and continues when one of them fails. Returns the messages of the errors.
  */
 export async function stopAll(stops: readonly (() => unknown)[]): Promise<string[]> {
   const failed: string[] = [];

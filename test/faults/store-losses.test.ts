@@ -58,7 +58,7 @@ const wrote = (at: number) => [invoke(at - 20), received(at - 10), applied(at - 
 describe('a loss explains', () => {
   it.each<[string, AnyEvent[], string]>([
     ['an execution that was accepted in the lost second', [...accepted(1_500), ...asked(4_000)], unknown],
-    ['an execution that was acknowledged during it and is gone', [...wrote(1_500), execution(false), notified], gone],
+    ['an execution acknowledged in that second that is gone', [...wrote(1_500), execution(false), notified], gone],
     ['a PATCH of which MDM is not notified', wrote(1_500), untold],
     [
       'a write whose report was lost, so that it was sent again',
@@ -76,7 +76,7 @@ describe('a loss explains', () => {
       'I1 one key was applied 2 times',
     ],
     [
-      'another value at MDM for a person that was changed in the lost second',
+      'another value in MDM for a person that was changed in the lost second',
       [...wrote(1_500), notified, person],
       "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
@@ -90,12 +90,12 @@ describe('a loss explains', () => {
 
 describe('a loss does not explain', () => {
   it.each<[string, AnyEvent[], string]>([
-    ['an execution that was accepted before it', [...accepted(900), ...asked(1_500)], unknown],
-    ['an execution that was acknowledged before it and is gone', [...wrote(900), execution(false), notified], gone],
-    ['a PATCH after it', wrote(4_000), untold],
-    ['a PATCH before it', wrote(900), untold],
+    ['an execution that was accepted before the loss', [...accepted(900), ...asked(1_500)], unknown],
+    ['an execution that was acknowledged earlier and is gone', [...wrote(900), execution(false), notified], gone],
+    ['a PATCH after the loss', wrote(4_000), untold],
+    ['a PATCH before the loss', wrote(900), untold],
     [
-      'another value at MDM for a person that was changed before the loss',
+      'another value in MDM for a person that was changed before the loss',
       [...wrote(900), notified, person],
       "I2 a different cccid from the person's own college: MDM has B, the college A",
     ],
@@ -121,7 +121,7 @@ describe('acknowledged executions at the end of a run', () => {
 });
 
 describe('the losses of a run', () => {
-  it('without a watched Redis: none', () => {
+  it('are undefined when no Redis was watched', () => {
     expect(lossesOf(wrote(900), [])).toBeUndefined();
   });
 

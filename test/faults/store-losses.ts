@@ -1,5 +1,5 @@
-// Determines what Redis servers lost when they were killed, and which violations of a history these losses explain. It
-// has no side effects.
+// Determines what Redis servers lost when they were killed, and which violations in a history these losses explain. The
+// module has no side effects.
 
 import type { Invariant, Violation } from './violation.ts';
 import { type Operation, operationOf, operationsOf } from './gather-operations.ts';
@@ -14,7 +14,7 @@ export interface StoreLosses {
   /** Number of marks that were acknowledged before these kills, and of marks that were lost. */
   readonly marks: number;
   readonly lost: number;
-  /** Longest period up to a kill in which writes were lost, in milliseconds. */
+  /** Longest period before a kill in which writes were lost, in milliseconds. */
   readonly longestMs: number;
   /** Number of violations that these losses explain; the violations of the run do not include them. */
   readonly explained: number;
@@ -34,7 +34,7 @@ export function lossesOf(events: readonly AnyEvent[], explained: readonly Violat
   };
 }
 
-/** Returns a complaint for each kill that lost data although it had been synced (`appendfsync always`). */
+/** Returns a complaint for each kill that lost data although the data had been synced (`appendfsync always`). */
 export function lostAlthoughSynced(events: readonly AnyEvent[]): string[] {
   return restartsOf(events)
     .filter(({ appendfsync, lost }) => appendfsync === 'always' && lost > 0)
@@ -45,9 +45,9 @@ export function lostAlthoughSynced(events: readonly AnyEvent[]): string[] {
 const explainable: ReadonlySet<Invariant> = new Set(['I1', 'I2', 'I3']);
 
 /**
- * Separates the violations that a measured loss explains: with `appendfsync everysec` a write is durable only once it
- * is synced. A loss explains a violation of an operation that had an effect, or waited for its first response, while
- * Redis acknowledged writes that it then lost. Without a measured loss, no violation is explained.
+ * Separates the violations that a measured loss explains from the others: with `appendfsync everysec`, a write is
+ * durable only once it is synced. A loss explains a violation if the operation had an effect, or waited for its first
+ * response, while Redis acknowledged writes that it then lost. Without a measured loss, no violation is explained.
  */
 export function separateExplained(
   violations: readonly Violation[],
@@ -94,7 +94,7 @@ function touches(loss: Restarted, subject: string, { events, operations }: Sourc
 function isTouched(loss: Restarted, requests: readonly Operation[]): boolean {
   const effects = requests.flatMap(({ received, applied, notified }) => [...received, ...applied, ...notified]);
   if (effects.some(({ at }) => isWithin(loss, at))) return true;
-  // An operation that was acknowledged before the newest kept mark was not lost.
+  // An operation that was acknowledged before the newest mark that survived was not lost.
   const acknowledged = requests.flatMap(({ ends }) => ends.filter((end) => end.event === 'answer' && end.status < 300));
   if (acknowledged.some(({ at }) => at < loss.from)) return false;
   return requests.some(

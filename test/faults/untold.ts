@@ -1,4 +1,4 @@
-// Reports the state of PATCHes that MDM was not notified of: in the engine, in its event queue, and at the reconcilers.
+// Reports the state of PATCHes that MDM was not notified of: in the engine, its event queue and the reconcilers' logs.
 
 import { execFile } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
@@ -26,7 +26,7 @@ export interface UntoldSources {
   readonly texts: readonly WrittenText[];
 }
 
-/** Maximum number of PATCHes that are described, because each takes several calls. */
+/** Maximum number of PATCHes that are described; each takes several calls. */
 const mostDescribed = 20;
 
 /** Returns one line for each PATCH among the violations. */
@@ -104,7 +104,7 @@ async function eventState(messageId: string, { databaseFile, databaseUrl, redis 
   return `${message || 'not queued'}, handler ${status ?? 'not run'}`;
 }
 
-/** Finds the queue of a message. On Redis, the engine keeps no record of what its handler did. */
+/** Finds the queue of a message. On Redis, the engine keeps no record of what its event handler did. */
 async function queuedIn(redis: RedisServer, messageId: string): Promise<string> {
   const keys = (await redis.command('KEYS', '*queues*')) as string[];
   for (const key of keys) {

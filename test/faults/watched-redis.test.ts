@@ -1,4 +1,4 @@
-// Tests of a watched Redis: after a kill it reports how many of the acknowledged marks it still has.
+// Tests of a watched Redis: after a kill, it reports how many of the acknowledged marks were lost.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,9 +27,9 @@ describe('a watched Redis', requires('redis'), () => {
   });
 
   const untilMarked = (least: number) =>
-    pollUntil('marks', async () => Number(await server.command('GET', 'faults:mark')) >= least);
+    pollUntil(`${least} acknowledged marks`, async () => Number(await server.command('GET', 'faults:mark')) >= least);
 
-  it('whose file is complete has lost nothing after each kill', async () => {
+  it('loses no mark in a kill when its append-only file is complete', async () => {
     await untilMarked(3);
     await watched.kill();
     await watched.start();
@@ -40,7 +40,7 @@ describe('a watched Redis', requires('redis'), () => {
     for (const { marks, from, to } of reports) expect([marks > 0, from <= to]).toEqual([true, true]);
   });
 
-  it('whose file is gone has lost every mark', async () => {
+  it('loses every mark when its append-only file is gone', async () => {
     await untilMarked(3);
     await watched.kill();
     rmSync(join(dir, 'appendonlydir'), { recursive: true });
@@ -50,7 +50,7 @@ describe('a watched Redis', requires('redis'), () => {
     expect(report?.lost).toBe(report?.marks);
   });
 
-  it('that is started without having been killed reports nothing', async () => {
+  it('reports nothing when it is started without having been killed', async () => {
     await watched.start();
     expect(reports).toEqual([]);
   });

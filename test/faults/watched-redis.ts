@@ -90,7 +90,7 @@ class Marks {
 
   async #run(): Promise<void> {
     while (!this.#isOver && this.#client.isOpen) {
-      // Fails while the disk of the server is full, and when the server is killed.
+      // Fails while the server's disk is full, and when the server is killed.
       await this.#set().catch(() => undefined);
       await pause(markMs);
     }

@@ -36,9 +36,9 @@ export interface WorldParts {
   readonly operationsAt: (url: string) => Operations;
   readonly persons: Persons;
   readonly proxies: {
-    /** Router → engine, at the level of bytes. */
+    /** Router → engine, at the byte level. */
     readonly engine: BreakableProxy;
-    /** Proxy between router and engine that handles single calls; it is behind the proxy `engine`. */
+    /** Proxy between router and engine that handles individual calls; it is behind the proxy `engine`. */
     readonly engineCalls: EngineProxy;
     /** Workers → back ends. */
     readonly backEnds: BreakableProxy;
@@ -65,7 +65,7 @@ const reads: readonly Route[] = ['movies', 'adaptor'];
  * recovery time has a separate limit.
  */
 const servedMs = 90_000;
-/** Deadline for the router to be back at its level, in milliseconds: longer than idle connections stay open. */
+/** Deadline for the router to release the resources of the load, in milliseconds: longer than idle connections last. */
 const levelMs = 90_000;
 /** Idle time after which a run counts as settled, in milliseconds: the reconciler runs every 3 s. */
 const quietMs = 10_000;
@@ -73,7 +73,7 @@ const quietMs = 10_000;
 const restLookMs = 3_000;
 const longestRestMs = 1_800_000;
 const mostProbes = 12;
-/** Number of exits after which a program is not restarted. */
+/** Number of exits after which a program is no longer restarted. */
 const mostEnds = 20;
 /** Pause between two checks of whether this world is still running, in milliseconds. */
 const watchMs = 1_000;
@@ -119,7 +119,7 @@ class WorldActions {
     this.expect(ms <= limitMs * this.#parts.slack, `${what} ${Math.round(ms)} ms`);
   }
 
-  /** Records that something breaks now; default: nothing is spared or known to break. */
+  /** Records that something breaks now. By default, no route is spared or known to break. */
   fault(fault: Partial<FaultDescription> & { readonly what: string }): void {
     this.#parts.history.append({ actor: 'nemesis', event: 'fault', spares: [], breaks: [], ...fault });
   }
@@ -189,9 +189,9 @@ class WorldActions {
   }
 
   /**
-   * Sends a request to each route every 200 ms until it succeeds, without waiting for earlier requests, which may take
+   * Sends a request to each route every 200 ms until one succeeds, without waiting for earlier requests, which may take
    * their whole budget; the number in flight is limited.
-   * @throws Error after `timeoutMs`, default 90 s, multiplied by the slack
+   * @throws Error after `timeoutMs` (default: 90 s) multiplied by the slack
    */
   async untilServed(
     options: { routes?: readonly Route[]; router?: string | undefined; timeoutMs?: number } = {},
@@ -217,8 +217,8 @@ class WorldActions {
 
   /**
    * Waits until MDM and all colleges know every successful change and, when `nothingMissing`, until no reconciler has
-   * work left. It waits as long as the remaining work has decreased within the last `timeoutMs`, multiplied by the
-   * slack. Then it adds the values of all persons to the history.
+   * work left. It gives up when the remaining work has not decreased for `timeoutMs` multiplied by the slack. Then it
+   * adds the values of all persons to the history.
    * @returns a description of the pending work; undefined when there is none
    */
   async untilAtRest({
@@ -253,7 +253,7 @@ class WorldActions {
     };
     // Longer than the deadlines of `hasEnded`, which apply first.
     const options = { timeoutMs: 2 * longestRestMs, everyMs: restLookMs };
-    await pollUntil('everything to come to rest', hasEnded, options);
+    await pollUntil('the run to settle', hasEnded, options);
     for (const person of await observe()) history.append(person);
     if (engine.redis !== undefined) await observeExecutions(engine.url, history.read(), (each) => history.append(each));
     const seconds = Math.round((performance.now() - startedAt) / 1_000);
@@ -274,12 +274,15 @@ class WorldActions {
     return readLevels(operationsUrl, router.process.pid as number);
   }
 
-  /** Waits until the router is back at the level of `before`; returns the reasons when it is not after 90 s × slack. */
+  /**
+   * Waits until the router's resources are back at the level of `before`. Returns the reasons if they are not after
+   * 90 s × slack.
+   */
   async untilBackAt(before: Levels): Promise<string[]> {
     let reasons: string[] = [];
     const isBack = async () => (reasons = notBack(before, await this.levels())).length === 0;
     const options = { timeoutMs: levelMs * this.#parts.slack, everyMs: 1_000 };
-    await pollUntil('the router to be back at its level', isBack, options).catch(() => undefined);
+    await pollUntil('the router to release the resources of the load', isBack, options).catch(() => undefined);
     return reasons;
   }
 

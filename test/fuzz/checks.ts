@@ -1,24 +1,24 @@
-// Checks that apply to every response of a fuzz test.
+// Checks of every response in a fuzz test, and of every request that reaches the back end.
 
 import { problemKinds } from '#lib/problem/catalogue.ts';
 import { oauthErrors } from '../../plugins/oauth2/token/oauth-error.ts';
 import type { RawAnswer } from '../wire/raw-client.ts';
 import { reflected } from './requests.ts';
 
-/** Marker in the back end's own responses. */
+/** ETag that marks the back end's own responses. */
 export const backEndTag = '"of-the-back-end"';
 
 /** Returns what is wrong with a response; null when nothing is. */
 export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | null {
   const { status, headers, body } = answer;
   if (status === 100) return null;
-  if (JSON.stringify(answer).includes(reflected)) return 'what the client sent is reflected';
+  if (JSON.stringify(answer).includes(reflected)) return 'the response contains what the client sent';
   // These responses show that the machine is too slow for the test, not a failure of the router.
   const busy = /"\/problems\/(?:overloaded|wait-budget-spent)"/.test(body);
   if (status >= 500 && !busy) return `a failure: ${status} ${body}`;
   const id = headers['x-request-id'] ?? '';
   if (!/^[0-9A-Za-z._-]{8,64}$/.test(id)) return `X-Request-Id ${id}`;
-  if (/^[0-9a-f-]{36}$/.test(id) && seenIds.size === seenIds.add(id).size) return `X-Request-Id ${id} came twice`;
+  if (/^[0-9a-f-]{36}$/.test(id) && seenIds.size === seenIds.add(id).size) return `X-Request-Id ${id} was used twice`;
   if (headers['etag'] === backEndTag) return status === 200 ? null : `the back end's response with status ${status}`;
   if (body === '' && headers['content-type'] !== undefined) return null;
   if (status === 302) return headers['location'] === '/docs' ? null : `a redirect to ${headers['location']}`;
@@ -27,7 +27,7 @@ export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | nul
     const code = String(found['type']).replace('/problems/', '') as keyof typeof problemKinds;
     if (problemKinds[code]?.status !== status || found['status'] !== status)
       return `the problem ${code} with ${status}`;
-    return found['requestId'] === id ? null : 'the request id of the problem is another one';
+    return found['requestId'] === id ? null : 'the request id of the problem differs from that of the header';
   }
   const code = String(found['error']) as keyof typeof oauthErrors;
   return oauthErrors[code]?.status === status

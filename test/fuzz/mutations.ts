@@ -1,4 +1,4 @@
-// Mutates bytes of the corpus, as a broken or hostile client would change a valid request.
+// Mutates the bytes of valid requests, to imitate a broken or hostile client.
 
 import { fc } from '../run/properties.ts';
 

@@ -12,7 +12,7 @@ export interface FuzzRequest {
   withToken: boolean;
 }
 
-/** Marker in the parts of a request that a client can choose; it must not appear in a response. */
+/** Marker in the parts of a request that the client chooses; it must not appear in a response. */
 export const reflected = 'zq<reflected>qz';
 
 const hostile = [

@@ -1,5 +1,5 @@
-// Runs a worker on the stock Java SDK: Maven downloads its jars into the user's cache once, and a JDK compiles the
-// worker.
+// Runs a worker that uses the stock Java SDK: Maven downloads the SDK's jars into the user's cache once, and a JDK
+// compiles the worker.
 
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';

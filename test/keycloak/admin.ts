@@ -1,11 +1,11 @@
-// Keycloak's admin API, and the actions of an administrator of the product's realm in the tests.
+// A client of Keycloak's admin API, and the actions that tests perform as an administrator of the product's realm.
 
 import type { Keycloak } from './start-keycloak.ts';
 
 /** Calls Keycloak's admin API at a path below `/admin`. @throws Error with Keycloak's response when it fails */
 export type AdminCall = <T>(method: string, path: string, body?: unknown) => Promise<T>;
 
-/** Signs in as the first administrator. */
+/** Signs in as the bootstrap administrator. */
 export async function signIn({ url, adminPassword: password }: Keycloak): Promise<AdminCall> {
   const credentials = { grant_type: 'password', client_id: 'admin-cli', username: 'admin', password };
   const address = `${url}/realms/master/protocol/openid-connect/token`;

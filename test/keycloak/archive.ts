@@ -10,7 +10,7 @@ import { keycloakRelease } from './release.ts';
 
 /**
  * Returns the path of the archive (176 MB) after verifying it.
- * @throws Error when there is no Maven, it fails, or the digest is wrong
+ * @throws Error when Maven is missing or fails, or the digest is wrong
  */
 export async function ensureArchive(java: Java): Promise<string> {
   const cache = cacheFolder();

@@ -11,6 +11,6 @@ export const keycloakRelease = {
   sha256: '77657f30b7e90d70f727712ce1c967f430fd6a5e9f458d32d8c6df0635345f47',
   /** The only folder in the unpacked archive. */
   folder: 'keycloak-26.7.3',
-  /** Oldest major version of Java that runs it without a warning. */
+  /** Oldest major version of Java that runs Keycloak without a warning. */
   minJava: 21,
 } as const;

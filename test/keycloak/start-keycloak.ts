@@ -22,7 +22,7 @@ const startDeadlineMs = 600_000;
 
 /**
  * Starts Keycloak and waits until it is ready.
- * @param environment gives the realm's placeholders their values
+ * @param environment values for the placeholders in the realm file
  * @throws Error with the last log lines when it does not start
  */
 export async function startKeycloak(environment: Record<string, string>) {
@@ -70,7 +70,7 @@ export async function startKeycloak(environment: Record<string, string>) {
     child.ready.catch(async (error: Error) => {
       const lines = log.lastLines().join('\n');
       await stop();
-      throw new Error(`Keycloak did not come up: ${error.message}\n${lines}`, { cause: error });
+      throw new Error(`Keycloak did not start: ${error.message}\n${lines}`, { cause: error });
     });
   await untilUp();
   return {

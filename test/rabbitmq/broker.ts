@@ -16,7 +16,9 @@ import { pollUntil } from '../stack/poll-until.ts';
 
 const definitionsFile = fileURLToPath(new URL('../../deploy/rabbitmq/definitions.json', import.meta.url));
 
-/** Permissions of each user: configure, write, read. docs/how-to/connect-mdm-queue.md names those of `mdm` and `router`. */
+/**
+ * Permissions of each user: configure, write, read. docs/how-to/connect-mdm-queue.md lists those of `mdm` and `router`.
+ */
 const users = {
   mdm: ['^$', '^mdm\\.updates$', '^$'],
   router: ['^$', '^$', '^mdm\\.updates$'],
@@ -48,7 +50,7 @@ export async function createBroker() {
       const log = openSync(join(dir, 'output.log'), 'a');
       // Its own process group, because the script starts Erlang as its child.
       child = spawn(server, [], { env, detached: true, stdio: ['ignore', log, log] });
-      await pollUntil('RabbitMQ to answer', () => listens(port, child), { timeoutMs: 90_000, everyMs: 100 });
+      await pollUntil('RabbitMQ to listen', () => listens(port, child), { timeoutMs: 90_000, everyMs: 100 });
     },
     /** Sends SIGKILL, so that the node cannot write anything. */
     async kill() {

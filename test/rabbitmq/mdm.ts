@@ -12,7 +12,7 @@ export interface Update {
 }
 
 export interface PublishOptions {
-  /** Message id; by default a new one. */
+  /** Message id. Default: a new one. */
   readonly messageId?: string | undefined;
 }
 

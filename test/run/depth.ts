@@ -1,4 +1,4 @@
-// The depth of a run, which determines loop counts, numbers of clients and time spans of all tests.
+// The depth of a run, which determines loop counts, numbers of clients and time spans in all tests.
 
 export type Depth = 'quick' | 'full';
 

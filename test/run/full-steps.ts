@@ -26,7 +26,7 @@ const wholeRuns = (): readonly WholeRun[] => {
   ];
 };
 
-/** Runs these steps below `dir`, one at a time because they kill and freeze processes and check times. */
+/** Runs the steps in the folder `dir`, one at a time, because they kill and freeze processes and check times. */
 export async function runWholeRuns(dir: string): Promise<EndedStep[]> {
   const ended: EndedStep[] = [];
   for (const { needs, ...step } of wholeRuns()) {

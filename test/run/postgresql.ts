@@ -1,4 +1,4 @@
-// A PostgreSQL server for one run, for every test that creates a database. It never uses the server on the standard
+// A separate PostgreSQL server for one run. Tests that create databases use it instead of the server on the standard
 // port.
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';

@@ -7,8 +7,8 @@ import { seedOfRun } from './seed.ts';
 fc.configureGlobal({ seed: Number(seedOfRun()), numRuns: byDepth(100, 1_000) });
 
 /**
- * Returns texts of any code points, including lone surrogates. The unit `binary` of fast-check is equivalent, but
- * creates a table of all 1.1 million code points for each arbitrary, which takes a second of CPU time.
+ * Returns an arbitrary of texts of any code points, including lone surrogates. The unit `binary` of fast-check is
+ * equivalent, but creates a table of all 1.1 million code points for each arbitrary, which takes a second of CPU time.
  */
 export function anyText(constraints: fc.StringSharedConstraints = {}): fc.Arbitrary<string> {
   return fc.string({ ...constraints, unit: codePoint });

@@ -24,7 +24,7 @@ export interface RunRecord {
 
 const slowestCount = 10;
 
-/** Returns the lines of the table that ends a run: passed, failed, not run and why, the ten slowest files. */
+/** Returns the lines of the table that ends a run: passed, failed, not run and why, and the ten slowest files. */
 export function toTable({ files, errors }: RunRecord): string[] {
   const failed = [
     ...files.flatMap(({ file, failed }) => failed.map((title) => `${file}: ${title}`)),

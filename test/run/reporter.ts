@@ -1,5 +1,5 @@
-// A reporter for vitest: prints the seed, and at the end of a run prints the table, or writes the record to the file
-// that TEST_RECORD names.
+// A reporter for vitest: prints the seed at the start of a run and the table at its end. If TEST_RECORD names a file,
+// the reporter writes the record to that file instead.
 
 import { writeFileSync } from 'node:fs';
 import type { SerializedError } from 'vitest';

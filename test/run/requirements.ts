@@ -1,5 +1,5 @@
-// Requirements of tests on the machine or the run: the only module that searches for programs and says why a test does
-// not run.
+// What tests require of the machine or the run. This is the only module that searches for programs and says why a test
+// does not run.
 
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, globSync } from 'node:fs';
@@ -23,7 +23,7 @@ const places = {
       ? findProgram('postgres', folders)
       : undefined;
   },
-  /** The script itself, because the one in the PATH changes to the user `rabbitmq`. */
+  /** The script itself, because the wrapper in the PATH switches to the user `rabbitmq`. */
   'rabbitmq-server': () => {
     const folder = process.env['RABBITMQ_PROGRAMS'] ?? '/usr/lib/rabbitmq/bin';
     return [join(folder, 'rabbitmq-server')].find(existsSync);
@@ -91,13 +91,13 @@ export type Requirement = keyof typeof requirements;
 
 /**
  * Returns options for `describe` and `it` that skip tests that cannot run, with a reason for the table at the end.
- * @throws Error when `TEST_REQUIRE` names a requirement (comma-separated) that is not met
+ * @throws Error when a requirement that `TEST_REQUIRE` (a comma-separated list) names is not met
  */
 export function requires(...names: readonly Requirement[]): TestOptions {
   return notRunBecause(whyNot(names));
 }
 
-/** Returns why something with these requirements does not run; empty when it runs. @throws Error as {@link requires} */
+/** Returns why a test with these requirements does not run; empty when it runs. @throws Error like {@link requires} */
 export function whyNot(names: readonly Requirement[]): string {
   const demanded = (process.env['TEST_REQUIRE'] ?? '').split(',');
   const reasons = names.flatMap((name) => {
@@ -110,14 +110,14 @@ export function whyNot(names: readonly Requirement[]): string {
 }
 
 /**
- * Returns options that skip tests for this reason, or empty options when it is empty; for requirements of only one
- * file.
+ * Returns options that skip tests for this reason, or empty options when the reason is empty; for requirements of only
+ * one file.
  */
 export function notRunBecause(reason: string): TestOptions {
   return reason === '' ? {} : { skip: true, meta: { notRun: reason } };
 }
 
-/** Returns the path of a program, undefined when it is not installed. */
+/** Returns the path of a program; undefined when it is not installed. */
 export function pathOf(program: keyof typeof places): string | undefined {
   return places[program]();
 }

@@ -10,7 +10,7 @@ import { randomOfRun, seedOfRun } from './seed.ts';
 afterEach(() => void vi.unstubAllEnvs());
 
 describe('the seed of a run', () => {
-  it('is TEST_SEED, else a new one that children inherit', () => {
+  it('is TEST_SEED, or a new one that child processes inherit', () => {
     const env: NodeJS.ProcessEnv = {};
     expect(seedOfRun({ TEST_SEED: '7' })).toBe('7');
     expect(seedOfRun(env)).toBe(env['TEST_SEED']);
@@ -60,7 +60,7 @@ describe('a requirement', () => {
   });
 });
 
-it('the table: passed, failed, not run and why, the slowest files first', () => {
+it('the table lists passed and failed tests, tests that did not run and why, and the slowest files first', () => {
   const one = { file: 'one.test.ts', seconds: 1, passed: 3, failed: [], notRun: [{ reason: 'needs zsh', tests: 2 }] };
   const two = { file: 'two.test.ts', seconds: 12.34, passed: 4, failed: ['breaks'], notRun: [] };
   const record = joinRecords([

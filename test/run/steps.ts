@@ -20,8 +20,8 @@ export interface EndedStep {
 }
 
 /**
- * Runs a step below `dir` and prints its output line by line, because the output of several steps is interleaved. Never
- * rejects.
+ * Runs a step in the folder `dir` and prints its output line by line, because the output of several steps is
+ * interleaved. Never rejects.
  */
 export async function runStep({ title, command, env = {} }: Step, dir: string): Promise<EndedStep> {
   const startedAt = performance.now();

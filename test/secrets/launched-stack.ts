@@ -13,8 +13,8 @@ import { compileCache } from '../stack/compile-cache.ts';
 const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
 
 /**
- * Starts the stack on free ports. @param env further environment variables; without CONDUCTOR_URL, the stack starts its
- *   own engine
+ * Starts the stack on free ports.
+ * @param env further environment variables; without CONDUCTOR_URL, the stack starts its own engine
  */
 export async function launchStack(env: Record<string, string>) {
   await stopIdleWorkers();
@@ -77,7 +77,7 @@ export async function launchStack(env: Record<string, string>) {
 
 export type LaunchedStack = Awaited<ReturnType<typeof launchStack>>;
 
-/** Removes the summary, which shows the public secrets of the dev clients on purpose. */
+/** Removes the summary, which shows the public secrets of the development clients on purpose. */
 function withoutSummary(printed: string): string {
   return printed.replace(/^Get a token, then use it:[\s\S]*?\n\n/m, '').replace(/^Clients \(id[\s\S]*?\n\n/m, '');
 }

@@ -10,7 +10,7 @@ import { createMarkers } from './markers.ts';
 
 const { credential, personal, findIn } = createMarkers();
 
-it('finds markers as they are, each once', () => {
+it('finds markers in plain text, each once', () => {
   const text = `{"a":"${credential('secret')}","b":["${personal('name')}","${personal('name')}"]}`;
   expect(findIn(text)).toEqual([credential('secret'), personal('name')]);
   expect(findIn(Buffer.from(`\0${text}`))).toHaveLength(2);

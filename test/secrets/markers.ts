@@ -1,5 +1,4 @@
-// Markers: unique words that are used as credentials and personal values of one run, and can be found wherever they end
-// up.
+// Markers: unique words that serve as credentials and personal values in one run and can be found wherever they end up.
 
 import { randomBytes } from 'node:crypto';
 

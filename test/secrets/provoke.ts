@@ -1,4 +1,4 @@
-// Requests that the router refuses before an execution exists, with marked credentials and personal values.
+// Requests that the router rejects before an execution exists, with marked credentials and personal values.
 
 import { encode } from '../plugins/oauth2/forge.ts';
 import { call, type CallOptions, type RouterAnswer } from '../stack/client.ts';
@@ -15,7 +15,7 @@ const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const json = { 'content-type': 'application/json' };
 
 /**
- * Sends every kind of request that is refused before an execution exists.
+ * Sends every kind of request that is rejected before an execution exists.
  * @param token a valid token, which must not leak
  */
 export async function provokeRefusals(url: string, token: string, markers: Markers): Promise<Exchange[]> {

@@ -3,7 +3,7 @@
 import type { Browser } from 'playwright-core';
 import { pathOf } from '../run/requirements.ts';
 
-/** Starts the browser, which can reach only this machine. @throws Error when none is installed */
+/** Starts the browser, which can reach only this machine. @throws Error when Chromium is not installed */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = pathOf('chromium');
   if (executablePath === undefined) throw new Error('there is no Chromium');

@@ -1,4 +1,4 @@
-// Creates certificates for TLS servers of tests.
+// Creates certificates for TLS servers in tests.
 
 import { execFileSync } from 'node:child_process';
 

@@ -60,9 +60,9 @@ it.each([
     answer(200, '{"title":"x"}', { 'x-request-id': undefined }),
     /X-Request-Id is missing/,
   ],
-  ['a header field of another form', answer(200, '{"title":"x"}', { 'x-request-id': '1' }), /X-Request-Id is "1"/],
+  ['a header field with a wrong value', answer(200, '{"title":"x"}', { 'x-request-id': '1' }), /X-Request-Id is "1"/],
   ['another content type', answer(200, 'x', { 'content-type': 'text/plain' }), /content type text\/plain/],
-  ['a body of another form', answer(200, '{"title":1}'), /^body\/title: must be string/],
+  ['a body with a wrong type', answer(200, '{"title":1}'), /^body\/title: must be string/],
   ['a body that is not JSON', answer(200, 'title'), /^body: must be object/],
 ])('%s → reported in one line', (_title, found, line) => {
   expect(checker.check(get, found)).toEqual([expect.stringMatching(line)]);

@@ -5,7 +5,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Operation, OpenApiDocument, Response, Responses } from '#lib/openapi/openapi.ts';
 import { templatePattern } from '#lib/openapi/templates.ts';
 
-/** The request. */
+/** The request to which a checked response belongs. */
 export interface Asked {
   readonly method: string;
   /** The request target as sent. */
@@ -151,7 +151,7 @@ function checkBody({ response, pointer, answer, isHead, validatorAt }: BodyCheck
   return (validate.errors ?? []).map(({ instancePath, message = '' }) => `body${instancePath}: ${message}`);
 }
 
-/** Returns the parsed body. A body that is not JSON is a string. */
+/** Returns the parsed body. A body that is not JSON is returned as a string. */
 function parseBody({ bytes, headers }: ReceivedAnswer): unknown {
   const decode = { br: brotliDecompressSync, gzip: gunzipSync }[String(headers['content-encoding'])];
   const text = (decode === undefined ? bytes : decode(bytes)).toString('utf8');

@@ -1,11 +1,11 @@
-// An HTTP server that records every request and responds with a status and an empty object.
+// An HTTP server that records every request and responds with a given status and an empty object.
 
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
 
-/** Status of every response from now on; `never` leaves requests open. */
+/** Status of the responses; `never` leaves requests open. */
 type Status = number | 'never';
 
 export interface HttpRecorder {

@@ -12,13 +12,13 @@ export async function readCounts(operationsUrl: string): Promise<Counts> {
   for (const line of text.split('\n')) {
     const [, series, value] = /^([^#].*) (\S+)$/.exec(line) ?? [];
     if (series === undefined) continue;
-    if (series in counts) throw new Error(`the series ${series} is there twice`);
+    if (series in counts) throw new Error(`the series ${series} occurs twice`);
     counts[series] = Number(value);
   }
   return counts;
 }
 
-/** Returns one series. @param series its name with labels @throws Error when there is no such series */
+/** Returns the value of a series. @param series name with labels @throws Error when there is no such series */
 export async function readCount(operationsUrl: string, series: string): Promise<number> {
   const count = (await readCounts(operationsUrl))[series];
   if (count === undefined) throw new Error(`the router has no series ${series}`);

@@ -1,10 +1,10 @@
-// Opens pages in a real browser, collects the browser's complaints, measures pages, and takes screenshots on request.
+// Opens pages in a real browser, collects errors and warnings, measures pages, and takes screenshots on request.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
-/** Opens an address in a new context. */
+/** Opens an address in a new browser context. */
 export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
@@ -18,7 +18,7 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   await page.goto(url);
   return {
     page,
-    /** Console errors and warnings, exceptions, violations of the content security policy. */
+    /** Console errors and warnings, exceptions, and violations of the content security policy. */
     complaints,
     /** Addresses that the page requested. */
     requests,

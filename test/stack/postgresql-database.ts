@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { DatabaseServer } from '../../dev/engine/engine-arguments.ts';
 
-/** The variables of psql; by default the usual server of a development machine. */
+/** The environment variables of psql. The defaults name the usual server of a development machine. */
 const { PGHOST = '127.0.0.1', PGPORT = '5432', PGUSER = 'postgres', PGPASSWORD = '' } = process.env;
 
 export interface Database {

@@ -32,8 +32,8 @@ export async function startPostgresql(options: { bin: string; dir: string }) {
 }
 
 /**
- * Returns the user for the server; undefined for the current user. PostgreSQL refuses to run as root: root starts it as
- * the user that the package of PostgreSQL created.
+ * Returns the user for the server; undefined for the current user. PostgreSQL refuses to run as root, so root starts it
+ * as the user that the PostgreSQL package created.
  */
 function ownerOfServer(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;

@@ -1,7 +1,7 @@
 // Starts an engine on a copy of a database in which all definitions are registered.
 //
-// The database is kept between runs, under a digest of its definitions. An engine that finds event handlers at its
-// start listens to their queues at once instead of within a minute.
+// The database is kept between runs, in a folder whose name is the digest of the definitions. An engine that finds
+// event handlers at its start listens to their queues at once instead of within a minute.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -41,7 +41,7 @@ export async function startPreparedEngine(options: EngineOptions): Promise<Runni
 }
 
 /**
- * Creates the database if there is none, with a temporary engine. Returns false when that engine keeps no file that can
+ * Creates the database with a temporary engine if there is none. Returns false when that engine keeps no file that can
  * be copied.
  */
 async function prepare(port: number): Promise<boolean> {

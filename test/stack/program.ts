@@ -22,7 +22,7 @@ export class ProgramFailed extends Error {
 /** Programs that this process has started and that have not ended. */
 const running = new Set<Program>();
 
-/** Kills every program that this process has started except these; a failed test may have left some. */
+/** Kills every program that this process has started except these; a failed test may have left some running. */
 export async function killProgramsExcept(kept: readonly Program[]): Promise<void> {
   await Promise.all([...running].filter((program) => !kept.includes(program)).map((program) => program.kill()));
 }

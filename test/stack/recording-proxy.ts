@@ -75,7 +75,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
       socket.destroy();
     });
   }
-  // Only the client closes idle connections: one that the proxy closed during a request would look cut.
+  // Only the client closes idle connections: one that the proxy closed just as a request arrived would look cut.
   server.keepAliveTimeout = 0;
   const { url, close } = await listenOnLoopback(server);
   const proxy = {
@@ -84,8 +84,8 @@ export async function startRecordingProxy(...targets: readonly string[]) {
     /** When set, every request gets this response and is not forwarded. */
     answer: undefined as StandInAnswer | undefined,
     /**
-     * Holds the first request for which `chosen` returns true (`POST /api/metadata/workflow` …); resolves when it is
-     * held.
+     * Holds the first request for which `chosen` returns true; its argument is a call such as
+     * `POST /api/metadata/workflow`. Resolves when the request is held.
      */
     hold(chosen: Gate['chosen'], when: Gate['when']) {
       armed = { chosen, when, reached: Promise.withResolvers(), open: Promise.withResolvers() };

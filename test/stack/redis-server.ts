@@ -1,4 +1,4 @@
-// A Redis server for one test, which may suspend, resume, kill and restart it.
+// A Redis server for one test, which can suspend, resume, kill and restart the server.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,17 +11,17 @@ import { serverProcess } from './server-process.ts';
 
 /**
  * A client that is duplicated for each command: `createClient` with options other than those of its last call creates a
- * class of all commands, which takes 30 ms.
+ * class with all commands, which takes 30 ms.
  */
 const template = createClient({ socket: { connectTimeout: 1_000, reconnectStrategy: false } });
 
-/** When Redis syncs its append-only file: `always` before it acknowledges a write, otherwise once a second. */
+/** When Redis syncs its append-only file: `always`, before it acknowledges a write; `everysec`, once a second. */
 export type AppendFsync = 'everysec' | 'always';
 
 export interface RedisServerOptions {
   /** Folder of the data, which is removed with the server. Default: a new one. */
   readonly dir?: string;
-  /** Default `everysec`, as in production: a killed server may lose the last two seconds. */
+  /** Default: `everysec`, as in production. A killed server may then lose the last two seconds. */
   readonly appendfsync?: AppendFsync | undefined;
 }
 

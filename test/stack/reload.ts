@@ -4,7 +4,7 @@ import { readCounts } from './metrics.ts';
 import { pollUntil } from './poll-until.ts';
 import type { Program } from './program.ts';
 
-/** Sends SIGHUP and returns the result. */
+/** Sends SIGHUP and returns the result of the reload. */
 export async function reload({ process, ready }: Program): Promise<'applied' | 'refused'> {
   const counts = async () => {
     const found = await readCounts(String(ready['operationsUrl']));
@@ -16,5 +16,5 @@ export async function reload({ process, ready }: Program): Promise<'applied' | '
     const now = await counts();
     return (['applied', 'refused'] as const).find((result) => now(result) > before(result));
   };
-  return pollUntil('the reload to be over', outcome, { timeoutMs: 60_000 });
+  return pollUntil('the reload to end', outcome, { timeoutMs: 60_000 });
 }

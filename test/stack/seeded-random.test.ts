@@ -1,4 +1,4 @@
-// Tests of seeded random numbers: a seed reproduces the same numbers, and they are spread over their range.
+// Tests of seeded random numbers: a seed reproduces the same numbers, and the numbers are spread over their range.
 
 import { expect, it } from 'vitest';
 import { seededRandom } from './seeded-random.ts';
@@ -13,11 +13,11 @@ it('the same seed → the same numbers; another seed → other numbers', () => {
   expect(numbersOf('7')).not.toEqual(numbersOf('8'));
 });
 
-it('numbers are spread from 0 to below 1', () => {
+it('spreads the numbers from 0 to just below 1', () => {
   const tenths = new Set(numbersOf('1').map((number) => Math.floor(number * 10)));
   expect([...tenths].toSorted((one, other) => one - other)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-it.each(['x', '-1', '1.5', '4294967296'])('%s is not a seed', (text) => {
+it.each(['x', '-1', '1.5', '4294967296'])('rejects the seed %s', (text) => {
   expect(() => seededRandom(text)).toThrow('not a seed');
 });

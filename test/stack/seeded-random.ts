@@ -3,8 +3,9 @@
 import { randomInt } from 'node:crypto';
 
 /**
- * Creates a generator. @param text seed in decimal digits, as a run prints it; a new seed when absent. @throws Error
- *   for any other text
+ * Creates a generator.
+ * @param text seed in decimal digits, as a run prints it. Default: a new seed
+ * @throws Error for any other text
  */
 export function seededRandom(text?: string) {
   const seed = text === undefined ? randomInt(2 ** 32) : Number(text);
@@ -19,11 +20,11 @@ export function seededRandom(text?: string) {
   };
   return {
     seed,
-    /** Returns a number from 0 to below 1. */
+    /** Returns a number of at least 0 and less than 1. */
     next,
-    /** Returns a whole number from 0 to below `count`. */
+    /** Returns a whole number of at least 0 and less than `count`. */
     below: (count: number) => Math.floor(next() * count),
-    /** Returns a number from `from` to below `to`. */
+    /** Returns a number of at least `from` and less than `to`. */
     between: (from: number, to: number) => from + next() * (to - from),
   };
 }

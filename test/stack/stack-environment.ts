@@ -14,7 +14,7 @@ export interface StackOptions {
   backEnds?: Environment;
   /** Additional environment variables of the identity provider. */
   identityProvider?: Environment;
-  /** Starts a second workers process in this domain. Default `002`; null for none. */
+  /** Task domain of a second worker process; null: no such process is started. Default: `002`. */
   colocatedDomain?: string | null;
   /** False: no workers are started. */
   withWorkers?: boolean;
@@ -40,7 +40,7 @@ export function environmentsOf(options: StackOptions, stateDir: string) {
     MOVIES_URL: `${backEndsUrl}/movies`,
     MDM_URL: `${backEndsUrl}/mdm`,
   });
-  // Gives the router the adaptors of the workers, as with a shared property file.
+  // The router gets the workers' adaptor addresses too, as with a shared property file.
   const adaptors = Object.entries(options.workers ?? {}).filter(([name]) => /^ADAPTOR_\w+_URL$/.test(name));
   const { colocatedDomain = '002', withWorkers = true } = options;
   const colocated = colocatedDomain === null ? [] : [{ WORKERS_DOMAIN: colocatedDomain }];
@@ -67,7 +67,7 @@ export function environmentsOf(options: StackOptions, stateDir: string) {
       WORKERS_POLLTIMEOUTMS: '1000',
       ...options.workers,
     }),
-    /** Additional environment variables of each workers process. */
+    /** Additional environment variables of each worker process. */
     pools: withWorkers ? [{}, ...colocated] : [],
   };
 }

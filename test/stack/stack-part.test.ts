@@ -19,7 +19,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 
 it('the same variables: the same process, whose earlier output is forgotten', async () => {
   const first = await provide(entry, { A: '1' });
-  await pollUntil('its output', () => first.program.output() !== '');
+  await pollUntil('output of the process', () => first.program.output() !== '');
   leaveIdle([first]);
   const second = await provide(entry, { A: '1' });
   expect(second).toBe(first);

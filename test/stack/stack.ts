@@ -124,7 +124,7 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
         router: [partOf(entries.router)(stack.router)],
         workers: stack.workers.map(partOf(entries.workers)),
       });
-      // The system can give the port to the server of another test.
+      // Later, the system can give the port to the server of another test.
       describeNothingOf(url);
     },
   };

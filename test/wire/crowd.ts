@@ -1,5 +1,5 @@
-// A program with thousands of clients that hold connections. It is a separate process, so that it does not slow the
-// tests down.
+// A program with thousands of clients that hold connections open. It is a separate process, so that it does not slow
+// the tests down.
 
 import { runProgram } from '#lib/process/run-program.ts';
 import { attackTogether } from './slow-clients.ts';

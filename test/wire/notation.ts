@@ -1,12 +1,12 @@
 // The notation of bytes in the corpus, in which every byte is visible and safe from editors.
 //
 //   = title
-//   < 400 malformed-request     a response that is expected, in order; `100` for an interim one
-//   < closed                    or `kept`: what becomes of the connection
-//   > POST /wire/{marker} body  a request the back end must see; without any, it must see none
+//   < 400 malformed-request     an expected response, in order; `100` for an interim response
+//   < closed                    or `kept`: what happens to the connection
+//   > POST /wire/{marker} body  a request that the back end must receive; without such a line, it must receive none
 //   POST / HTTP/1.1\r\n         everything else is bytes: line ends of the file do not count
 //
-// Escapes: \r \n \t \0 \\ \xHH. {token}: an access token. {marker}: differs each time. {3*ab}: ababab.
+// Escapes: \r \n \t \0 \\ \xHH. {token}: an access token. {marker}: a new value each time. {3*ab}: ababab.
 
 export interface ExpectedAnswer {
   status: number;

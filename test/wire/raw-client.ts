@@ -1,5 +1,5 @@
-// A client on a raw socket that sends any bytes and parses responses strictly. An HTTP library would
-// correct the malformed requests of the tests.
+// A client on a raw socket that sends any bytes and parses responses strictly. An HTTP library would correct the
+// malformed requests of the tests.
 
 import { connect, type Socket } from 'node:net';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -11,7 +11,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** The connection ended before another response. */
+/** Thrown when the connection ends before the next response. */
 export class ConnectionEnded extends Error {}
 
 export class RawConnection {
@@ -28,7 +28,6 @@ export class RawConnection {
     this.socket.on('end', end).on('close', end).on('error', end);
   }
 
-  /** Sends bytes. */
   send(bytes: Buffer | string): void {
     if (!this.socket.destroyed) this.socket.write(bytes);
   }

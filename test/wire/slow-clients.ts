@@ -1,4 +1,4 @@
-// Clients that hold a connection as long as the router allows: each kind sends or reads as little as possible.
+// Clients that hold a connection open as long as the router allows: each kind sends or reads as little as possible.
 
 import { RawConnection } from './raw-client.ts';
 

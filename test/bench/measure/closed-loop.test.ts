@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { runClosedLoop } from '../../../bench/measure/closed-loop.ts';
 
-/** A server that responds after 1 ms, and records the number of concurrent requests. */
+/** A server that responds after 1 ms and records the number of concurrent requests. */
 function countingServer() {
   const server = {
     now: 0,

@@ -1,4 +1,4 @@
-// Tests of counting SQL statements in the log of PostgreSQL, by phase.
+// Tests of counting SQL statements by phase in the log of PostgreSQL.
 
 import { describe, expect, it } from 'vitest';
 import { countByPhase, parseStatements, phaseMarker } from '../../../bench/measure/statement-log.ts';
@@ -21,7 +21,7 @@ const log = `2026-11-25 13:00:00 UTC LOG:  database system is ready
 `;
 
 describe('the log of PostgreSQL', () => {
-  it('gives executed statements, each on one line', () => {
+  it('is parsed into executed statements, each on one line', () => {
     expect(parseStatements(log).slice(1, 4)).toEqual([
       { at: 100.1, session: '8', text: 'BEGIN' },
       { at: 100.2, session: '8', text: 'INSERT INTO a (b) VALUES ($1)' },
@@ -41,7 +41,7 @@ describe('the log of PostgreSQL', () => {
     });
   });
 
-  it('has commits, and statements outside a transaction block as commits, but not rollbacks', () => {
+  it('contains a commit for each COMMIT and each statement outside a transaction block, but not for ROLLBACK', () => {
     const phases = countByPhase(parseStatements(log));
     expect(phases.get('start')?.commits).toBe(3);
     expect(phases.get('result')?.commits).toBe(0);

@@ -123,11 +123,11 @@ describe('the chart', () => {
     expect(svg).toContain('prefers-color-scheme: dark');
   });
 
-  it('escapes its texts', () => {
+  it('escapes text', () => {
     expect(svg).toContain('a machine &lt;new>');
   });
 
-  it('is a chart without rows when nothing ran', () => {
+  it('has no rows when nothing ran', () => {
     expect(peerChart([resultOf('absent', { loads: [], notRun: 'no' })], 'x')).not.toMatch(/NaN|Infinity|undefined/);
   });
 });

@@ -29,7 +29,7 @@ const results = [
 ];
 
 describe('a table', () => {
-  it('is Markdown with numbers aligned to the right', () => {
+  it('is Markdown with right-aligned numbers', () => {
     const rows = [
       ['name', 'ms'],
       ['a & b', '5'],
@@ -57,7 +57,7 @@ describe('a table', () => {
 });
 
 describe('the ratios', () => {
-  it('compare the router with every other target at the same load; a load without the router has none', () => {
+  it('compare the router with every other target at the same load; a load without the router has no ratios', () => {
     expect(routerRatios(results)).toEqual([{ inFlight: 1, to: 'floor', p50: 0.8, p99: 0.75, requestsPerSecond: 1.5 }]);
   });
 });

@@ -1,4 +1,4 @@
-// Tests of the small back ends, their common behaviour, and their process.
+// Tests of the smaller stand-ins, of the behaviour that all stand-ins share, and of their process.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -31,7 +31,7 @@ describe('data warehouse', () => {
     expect(shells).toEqual(expect.arrayContaining(sync.enrollments.map(({ courseShellId }) => courseShellId)));
   });
 
-  test('a college that has synced nothing yet', async () => {
+  test('a college that has synced nothing yet → empty lists', async () => {
     expect((await backEnds.get('/lms-dw/003/dataSync/')).body).toMatchObject({
       counts: { courseShells: 0, enrollments: 0 },
       courseShells: [],
@@ -70,7 +70,7 @@ describe('movies', () => {
     expect((await backEnds.get('/movies/Face/Off')).status).toBe(404);
   });
 
-  test('the list has every title, and each of them is found', async () => {
+  test('every title in the list is found', async () => {
     const titles = (await backEnds.get('/movies')).body as string[];
     for (const title of titles) {
       expect((await backEnds.get(`/movies/${encodeURIComponent(title)}`)).body).toMatchObject({ title });
@@ -95,7 +95,7 @@ test('all written data survives a restart', async () => {
   expect(await Promise.all(reads.map(async (path) => (await backEnds.get(path)).body))).toEqual(before);
 });
 
-test('a state of another version → an error that names the file', async () => {
+test('a state file of another version → an error that names the file', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'back-ends-'));
   const file = join(stateDir, 'back-ends.sqlite');
   const database = new DatabaseSync(file);
@@ -105,7 +105,7 @@ test('a state of another version → an error that names the file', async () => 
   rmSync(stateDir, { recursive: true });
 });
 
-test('a port that is taken → an error that names it and its variable', async () => {
+test('a taken port → an error that names the port and its variable', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'back-ends-'));
   const port = Number(new URL(backEnds.url).port);
   await expect(startBackEnds({ port, stateDir })).rejects.toThrow(`port ${port} is taken: set BACKENDS_PORT`);
@@ -115,7 +115,7 @@ test('a port that is taken → an error that names it and its variable', async (
 /** Returns the lines of an output that are not JSON; there should be none. */
 const nonJsonLinesOf = (output: string) => output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
 
-test('as a process: ready over IPC, nothing but log lines, state kept through SIGKILL, 0 on SIGTERM with a request open', async () => {
+test('the process keeps its state through SIGKILL, prints only log lines, and exits with 0 on SIGTERM', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'back-ends-'));
   const env = { BACKENDS_PORT: '0', STATE_DIR: stateDir };
   const person = '/adaptors/002/mock/colleges/002/persons/B00418990';

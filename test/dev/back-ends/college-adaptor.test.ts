@@ -32,19 +32,19 @@ beforeAll(async () => {
 afterAll(() => backEnds.stop());
 
 describe('terms', () => {
-  test('all of the college, each with every field', async () => {
+  test('of the college are listed, each with every field', async () => {
     const { status, body } = await backEnds.get(`${college}/terms`);
     expect(status).toBe(200);
     expect(body).toHaveLength(4);
     for (const term of body as object[]) expect(Object.keys(term).sort()).toEqual([...termFields].sort());
   });
 
-  test('one by its id', async () => {
+  test('are found by id', async () => {
     const { body } = await backEnds.get(`${college}/terms/2026FA`);
     expect(body).toMatchObject({ misCode: '001', sisTermId: '2026FA', description: 'Fall 2026', start: '2026-08-24' });
   });
 
-  test('an unknown one → 404', async () => {
+  test('an unknown term → 404', async () => {
     expect(await backEnds.get(`${college}/terms/1999FA`)).toMatchObject({
       status: 404,
       body: { code: 'unknown-term', message: expect.any(String) },
@@ -58,7 +58,7 @@ describe('sections', () => {
     return (body as Section[]).map(({ sisTermId, sisSectionId }) => `${sisTermId}/${sisSectionId}`);
   };
 
-  test('all of the college, each with every field and with instructors the college knows', async () => {
+  test('of the college are listed, each with every field and with instructors that the college knows', async () => {
     const { body } = await backEnds.get(`${college}/sections`);
     for (const section of body as Section[]) {
       expect(Object.keys(section).sort()).toEqual([...sectionFields].sort());
@@ -80,11 +80,11 @@ describe('sections', () => {
     expect(await find(query)).toEqual(expected);
   });
 
-  test('one by its id', async () => {
+  test('are found by id', async () => {
     expect((await backEnds.get(`${college}/sections/33066`)).body).toMatchObject({ sisCourseId: 'BIO-3' });
   });
 
-  test('an id that two terms use → 400 until the term is named', async () => {
+  test('an id that two terms use → 400 unless the term is named', async () => {
     expect(await backEnds.get(`${college}/sections/33012`)).toMatchObject({
       status: 400,
       body: { code: 'term-needed' },
@@ -125,7 +125,7 @@ describe.each([
     expect((await idsOf(`/sections${query}`)).sort()).toEqual(expected);
   });
 
-  test('/sections with and without empty filters → every section', async () => {
+  test('/sections without filters or with empty filters → every section', async () => {
     const all = await idsOf('/sections?mis=001');
     expect(all.length).toBeGreaterThan(4);
     expect(await idsOf('/sections?sisTermId=&sisCourseId=&mis=')).toEqual(all);
@@ -145,11 +145,11 @@ describe.each([
 });
 
 describe('persons', () => {
-  test('are not at the base of the adaptor', async () => {
+  test('are not served at the base of the adaptor', async () => {
     expect(await backEnds.get(`${adaptor}/persons`)).toMatchObject({ status: 404, body: { code: 'unknown-path' } });
   });
 
-  test('all of the college, each with every field', async () => {
+  test('of the college are listed, each with every field', async () => {
     const { body } = await backEnds.get(`${college}/persons`);
     expect((body as object[]).length).toBeGreaterThan(10);
     for (const person of body as object[]) expect(Object.keys(person)).toEqual(expect.arrayContaining(personFields));
@@ -163,7 +163,7 @@ describe('persons', () => {
     expect((await backEnds.get(ramona)).body).toEqual(patched.body);
   });
 
-  test('PATCH keeps fields it does not know and returns them', async () => {
+  test('PATCH keeps fields that it does not know and returns them', async () => {
     const path = `${college}/persons/0323551`;
     await backEnds.call('PATCH', path, { body: { preferredName: { first: 'Lei' } } });
     const { body } = await backEnds.call('PATCH', path, { body: { loginId: 'lkahana' } });
@@ -270,7 +270,7 @@ describe('persons', () => {
     });
   });
 
-  test('POST without a required field → 422 that names it', async () => {
+  test('POST without a required field → 422 with a message that names it', async () => {
     const body = { firstName: 'Ines', lastName: 'Faro' };
     expect(await backEnds.call('POST', `${college}/persons`, { body })).toMatchObject({
       status: 422,
@@ -278,7 +278,7 @@ describe('persons', () => {
     });
   });
 
-  test('PUT creates, then replaces; DELETE → 204 and it is gone', async () => {
+  test('PUT creates a person, then replaces the record; DELETE → 204, and the person is gone', async () => {
     const path = `${college}/persons/${randomUUID()}`;
     const first = { firstName: 'Ines', lastName: 'Faro', nickname: 'Nes' };
     expect((await backEnds.call('PUT', path, { body: first })).status).toBe(201);
@@ -290,9 +290,9 @@ describe('persons', () => {
   });
 });
 
-describe('refusals', () => {
+describe('rejected requests', () => {
   test.each(['Authorization', 'X-Authorization'])(
-    'any call that carries %s → 403 that says why, without the value',
+    'any call with the header %s → 403 with the reason, but without the value',
     async (name) => {
       for (const path of [`${college}/terms`, '/adaptors/002/mock/echo/x', '/adaptors/001/mock/faults/empty']) {
         const { status, body } = await backEnds.call('GET', path, { headers: { [name]: 'Bearer marker-of-token' } });
@@ -303,7 +303,7 @@ describe('refusals', () => {
     },
   );
 
-  test('an MIS code the adaptor does not serve → 404', async () => {
+  test('an MIS code that the adaptor does not serve → 404', async () => {
     for (const path of ['/adaptors/001/mock/colleges/002/terms', '/adaptors/002/mock/colleges/001/persons']) {
       expect(await backEnds.get(path)).toMatchObject({ status: 404, body: { code: 'unknown-college' } });
     }
@@ -365,7 +365,7 @@ describe('Idempotency-Key', () => {
     expect(await describeKey()).toMatchObject({ received: 20, applied: 1 });
   });
 
-  test('a refusal is replayed too and counts as not applied', async () => {
+  test('a rejection is replayed too and counts as not applied', async () => {
     const { cccid } = (await backEnds.get(`${college}/persons/0318766`)).body as { cccid: string };
     expect((await patchWithKey(cccid)).status).toBe(409);
     expect((await patchWithKey(cccid)).status).toBe(409);

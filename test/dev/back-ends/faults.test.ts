@@ -30,7 +30,7 @@ async function readRaw(fault: string): Promise<{ text: string; ended: 'close' | 
 }
 
 test.each([200, 299, 404, 418, 500, 503, 599, 799])(
-  'status/%i: that status, with the body that was sent',
+  'status/%i: responds with that status and the body of the request',
   async (status) => {
     const init = { method: 'POST', headers: { 'content-type': 'text/x-odd' }, body: 'as sent' };
     const response = await ask(`status/${status}`, init);
@@ -56,26 +56,26 @@ test.each(['slow/60000', 'never'])('%s: nothing is left open when the client dis
   await pollUntil('the request to end', async () => (await countOpen()) === 0);
 });
 
-test('cut: half of the body that was promised, then a reset', async () => {
+test('cut: half of the announced body, then a reset', async () => {
   const { text, ended } = await readRaw('cut');
   expect([text, ended]).toEqual([expect.stringMatching(/content-length: 38\r\n[\s\S]*\{"half":"of a body"$/), 'reset']);
 });
 
-test('reset: the connection ends without a byte', async () => {
+test('reset: the connection is reset before a byte is sent', async () => {
   expect(await readRaw('reset')).toEqual({ text: '', ended: 'reset' });
 });
 
-test('bad-length: the body is whole, the content-length promises more, the close is orderly', async () => {
+test('bad-length: a whole body with a larger Content-Length, then an orderly close', async () => {
   const { text, ended } = await readRaw('bad-length');
   expect([text, ended]).toEqual([expect.stringMatching(/content-length: 117\r\n[\s\S]*\{"complete":true\}$/), 'close']);
 });
 
-test('bad-header: HTTP clients refuse the response', async () => {
+test('bad-header: HTTP clients reject the response', async () => {
   expect((await readRaw('bad-header')).text).toContain('\r\nthis is no header\r\n');
   await expect(ask('bad-header')).rejects.toThrow('fetch failed');
 });
 
-test('html: 200 with a page', async () => {
+test('html: 200 with an HTML page', async () => {
   const response = await ask('html');
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   expect(await response.text()).toContain('<h1>');
@@ -96,11 +96,11 @@ test.each([2, 3, 70_000])('text/%i: that many characters of JSON', async (length
   expect(new Set(words).size).toBe(words.length);
 });
 
-test('nul: one real NUL byte, and one escaped', async () => {
+test('nul: a NUL byte and an escaped NUL', async () => {
   expect(await (await ask('nul')).text()).toBe('{"byte":"\0","escaped":"\\u0000"}');
 });
 
-test('redirect: to the echo of the same adaptor', async () => {
+test('redirect: leads to the echo endpoint of the same adaptor', async () => {
   const response = await ask('redirect', { redirect: 'manual' });
   expect([response.status, response.headers.get('location')]).toEqual([
     ...[302, `${backEnds.url}/adaptors/001/mock/echo/redirected`],
@@ -113,7 +113,7 @@ test('empty: 204 without a body', async () => {
   expect([response.status, await response.text()]).toEqual([204, '']);
 });
 
-test('gzip: a compressed body, declared as such', async () => {
+test('gzip: a compressed body with Content-Encoding: gzip', async () => {
   const { text } = await readRawClosing('gzip');
   expect(text).toContain('content-encoding: gzip');
   const body = Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1');
@@ -128,7 +128,7 @@ test.each(['nonsense', 'status/99', 'status/1000', 'status/abc', 'slow', 'text/1
   },
 );
 
-test('the server works after all faults', async () => {
+test('the server still works after all faults', async () => {
   expect(await countOpen()).toBe(0);
   expect((await backEnds.get('/movies/Metropolis')).status).toBe(200);
 });

@@ -27,7 +27,7 @@ const notify = async (body: object) => {
 const readLog = async (query: string) => (await backEnds.get(`/mdm/governance-log${query}`)).body as object[];
 
 describe('notifications', () => {
-  test('names the interested system with the id that the person has there', async () => {
+  test('get a response that names the interested system, with the id of the person there', async () => {
     const notification = newNotification();
     expect(await notify(notification)).toEqual({
       status: 200,
@@ -38,7 +38,7 @@ describe('notifications', () => {
     });
   });
 
-  test('is logged with everything that was sent', async () => {
+  test('are logged with everything that was sent', async () => {
     const notification = newNotification();
     await notify(notification);
     expect(await readLog(`?executionId=${notification.executionId}`)).toEqual([
@@ -88,12 +88,12 @@ describe('notifications', () => {
     });
   });
 
-  test('changedAt that is not a time → 422', async () => {
+  test('a changedAt that is not a time → 422', async () => {
     const body = newNotification({ changedAt: 'yesterday' });
     expect(await backEnds.call('POST', '/mdm/notifications', { body })).toMatchObject({ status: 422 });
   });
 
-  test('updates the golden record', async () => {
+  test('update the golden record', async () => {
     const notification = newNotification({ sisPersonId: '0319375' });
     await notify(notification);
     expect((await backEnds.get('/mdm/golden-records')).body).toContainEqual({
@@ -115,7 +115,7 @@ describe('notifications', () => {
     expect(body).toContainEqual({ misCode: '001', sisPersonId, goldenId: expect.any(String) });
   });
 
-  test('a change that does not touch the cccid is logged; there is nothing to share', async () => {
+  test('a change that does not affect the cccid is logged but not shared', async () => {
     const notification = newNotification({ cccid: undefined });
     expect((await notify(notification)).response.interestedSystems).toEqual([]);
     expect(await readLog(`?executionId=${notification.executionId}`)).toHaveLength(1);
@@ -127,7 +127,7 @@ describe('notifications', () => {
   });
 
   test.each(['misCode', 'sisPersonId', 'executionId', 'cccid'])(
-    '%s that is not text → 422 that names it',
+    '%s that is not a string → 422 with a message that names it',
     async (name) => {
       const called = await backEnds.call('POST', '/mdm/notifications', { body: newNotification({ [name]: 7 }) });
       expect(called).toMatchObject({ status: 422, body: { message: `${name} must be a non-empty string` } });
@@ -163,7 +163,7 @@ describe('shares', () => {
     ]);
   });
 
-  test('of a cccid that has changed since: the response names the new one', async () => {
+  test('of a cccid that has changed since get a response that names the new cccid', async () => {
     const person = { misCode: '002', sisPersonId: 'B00421960' };
     const changedAt = new Date(Date.now() + 10_000).toISOString();
     const { cccid } = newNotification();
@@ -185,7 +185,7 @@ describe('shares', () => {
     });
   });
 
-  test('an execution with a notification and a share has both entries, found by person as well', async () => {
+  test('an execution with a notification and a share has both entries, which are also found by person', async () => {
     const notification = newNotification();
     await notify(notification);
     const { executionId } = notification;
@@ -197,7 +197,7 @@ describe('shares', () => {
 });
 
 describe('interested systems', () => {
-  test('are registered and removed, and MDM names only registered ones', async () => {
+  test('are registered and removed, and MDM names only registered systems', async () => {
     const path = '/mdm/interested-systems/001';
     expect(await backEnds.call('PUT', path, { body: { name: 'Redwood' } })).toMatchObject({
       status: 201,

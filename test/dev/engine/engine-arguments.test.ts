@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { engineArguments } from '../../../dev/engine/engine-arguments.ts';
 
-it('passes the SQLite file as a URL, since a ? would end its path', () => {
+it('passes the SQLite file as a URL, because a ? would end its path', () => {
   const [, dataSource] = engineArguments({ properties: [], database: '/why?/conductor.db', port: 1 });
   expect(dataSource).toMatch(/^--spring\.datasource\.url=jdbc:sqlite:file:\/\/\/why%3F\/conductor\.db\?busy_timeout=/);
 });

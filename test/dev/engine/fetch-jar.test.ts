@@ -86,7 +86,7 @@ describe('fetchJar', () => {
     expect(existsSync(join(root, 'work/repository'))).toBe(true);
   });
 
-  it('ends Maven when the signal aborts', async () => {
+  it('ends Maven when the signal is aborted', async () => {
     installMaven('3.8.7', `echo $$ > ${root}/pid; exec sleep 60`);
     const stop = new AbortController();
     const fetched = fetch({ signal: stop.signal });

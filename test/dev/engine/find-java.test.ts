@@ -1,4 +1,4 @@
-// Tests of the search for a suitable Java, and of the message when no engine can run.
+// Tests of the search for a suitable Java installation, and of the message when no engine can run.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ describe('findJava', () => {
     expect(java?.major).toBe(23);
   });
 
-  it('knows the layout of macOS', async () => {
+  it('knows the folder layout of macOS', async () => {
     installJava('machines/temurin-21.jdk/Contents/Home', '21.0.5');
     const { java } = await search({}, [join(root, 'machines')]);
     expect(java?.major).toBe(21);
@@ -77,7 +77,7 @@ describe('findJava', () => {
     expect(searched[1]).toEqual({ location: 'PATH', found: 'none' });
   });
 
-  it('searches the usual folders of both systems and of version managers', () => {
+  it('searches the usual folders of Linux, macOS and version managers', () => {
     expect(javaFolders({ HOME: '/home/x' })).toEqual(
       expect.arrayContaining(['/usr/lib/jvm', '/Library/Java/JavaVirtualMachines', '/home/x/.sdkman/candidates/java']),
     );
@@ -134,13 +134,13 @@ describe('sharesDatabase', () => {
     expect(await where('linux')).toBe(true);
   });
 
-  it("is false in Docker Desktop's virtual machine on Linux, but not with Java", async () => {
+  it("is false in Docker Desktop's virtual machine on Linux, but true with Java", async () => {
     installJava('new', '25.0.1');
     expect(await where('linux', 'none', 'Docker Desktop')).toBe(false);
     expect(await where('linux', 'new', 'Docker Desktop')).toBe(true);
   });
 
-  it('is false when the engine would run in a container of a virtual machine', async () => {
+  it('is false when the engine would run in a container in a virtual machine', async () => {
     expect(await where('darwin')).toBe(false);
     installJava('old', '17.0.1');
     expect(await where('darwin', 'old')).toBe(false);

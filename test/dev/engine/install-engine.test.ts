@@ -37,8 +37,8 @@ function writeScript(path: string, script: string): void {
 }
 
 /**
- * Installs a `java` that unpacks as Spring Boot does, and otherwise runs a script, with the path of the class archive
- * in $archive.
+ * Installs a fake `java` that unpacks as Spring Boot does, and otherwise runs a script with the path of the class
+ * archive in $archive.
  */
 function installJava(training: string): void {
   writeScript(
@@ -84,7 +84,7 @@ const cache = (...path: string[]) => join(root, 'cache/service-router', ...path)
 const javaRuns = () => readFileSync(join(root, 'java-runs'), 'utf8').trim().split('\n');
 
 describe('installEngine', () => {
-  it('unpacks the jar in the Maven repository, keeps that jar, and creates the class archive', async () => {
+  it('unpacks the jar from the Maven repository, leaves it there, and creates the class archive', async () => {
     const ofMaven = putIntoMavenRepository(content);
     const { jar, classArchive } = await install();
     expect(jar).toBe(cache('conductor-server-0.0.1', release.fileName));
@@ -94,7 +94,7 @@ describe('installEngine', () => {
     expect(said).toEqual(['Preparing the workflow engine for quick starts (once, about 20 s).']);
   });
 
-  it('does nothing more the second time', async () => {
+  it('does nothing when it is called again', async () => {
     putIntoMavenRepository(content);
     const first = await install();
     expect(javaRuns()).toHaveLength(2);
@@ -112,7 +112,7 @@ describe('installEngine', () => {
     expect(existsSync(cache('maven'))).toBe(false);
   });
 
-  it('refuses a downloaded jar with a wrong digest, and downloads it again the next time', async () => {
+  it('rejects a downloaded jar with a wrong digest, and downloads it again the next time', async () => {
     installMaven('an engine of somebody else');
     await expect(install()).rejects.toThrow(/engine-0.0.1-boot.jar has the wrong content/);
     expect(existsSync(cache('conductor-server-0.0.1'))).toBe(false);
@@ -136,7 +136,7 @@ describe('installEngine', () => {
     expect(said).toHaveLength(1);
   });
 
-  it('makes a class archive for another Java', async () => {
+  it('creates another class archive for another Java', async () => {
     putIntoMavenRepository(content);
     const first = await install();
     installJava(`touch "$archive"; # another build`);

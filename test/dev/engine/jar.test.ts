@@ -41,7 +41,7 @@ describe('verifyAndStamp', () => {
 });
 
 describe('isStamped', () => {
-  it('returns false for a file that has been changed or touched since', async () => {
+  it('returns false for a file that was changed or touched after it was stamped', async () => {
     writeFileSync(path, content);
     await verifyAndStamp(path, file);
     utimesSync(path, new Date(), new Date(1_000_000));

@@ -10,7 +10,7 @@ import { findRedisServer, launchRedisServer } from '../../../dev/engine/redis-se
 import { findFreePort } from '../../../dev/setup/ports.mjs';
 import { requires } from '../../run/requirements.ts';
 
-it('says what to do where there is no redis-server', () => {
+it('says what to do when redis-server is not installed', () => {
   expect(() => findRedisServer('/nonexistent')).toThrow(
     /needs redis-server[\s\S]*install it[\s\S]*leave out --store redis[\s\S]*CONDUCTOR_URL/,
   );
@@ -21,7 +21,7 @@ describe("the stack's own Redis server", requires('redis'), () => {
   beforeEach(() => (stateDir = mkdtempSync(join(tmpdir(), 'service-router-redis-'))));
   afterEach(() => rmSync(stateDir, { recursive: true }));
 
-  it('keeps its data in the state directory, and still has it after a kill', async () => {
+  it('keeps its data in the state directory, even when it is killed', async () => {
     const port = await findFreePort();
     const launch = () =>
       launchRedisServer({ command: findRedisServer(), port, stateDir, output: new PassThrough().resume() });

@@ -1,4 +1,4 @@
-// Tests of the choice between a given engine, Java and Docker.
+// Tests of the choice between an engine at a given URL, Java and Docker.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { planEngine } from '../../../dev/engine/start-engine.ts';
 
 let root: string;
 
-/** A machine with Java 25, without the engine and without Maven. */
+/** Sets up a machine with Java 25, but without the engine and Maven. */
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'start-engine-'));
   mkdirSync(join(root, 'jdk/bin'), { recursive: true });
@@ -32,20 +32,20 @@ describe('planEngine with Java, but without the engine and Maven', () => {
     expect(await plan(undefined)).toMatchObject({ kind: 'own', how: 'Docker' });
   });
 
-  it('without Docker: names both ways', async () => {
+  it('fails without Docker, and names both ways to run the engine', async () => {
     const message = plan('no daemon responds');
     await expect(message).rejects.toThrow(/with Maven, or Docker; neither was found/);
     await expect(message).rejects.toThrow(/JAVA_HOME: Java 25 .*\n {2}Maven: no working mvn is in PATH, and ~\/\.m2\//);
     await expect(message).rejects.toThrow('  Docker: no daemon responds');
   });
 
-  it('for an engine on Redis: names Maven only', async () => {
+  it('fails for an engine on Redis, and names only Maven', async () => {
     await expect(plan(undefined, { redisPort: 1 })).rejects.toThrow(/on Redis needs Java 21 or newer with Maven/);
   });
 });
 
 describe('planEngine', () => {
-  it('uses the URL of its options, whatever CONDUCTOR_URL the process has', async () => {
+  it('uses the URL of its options, whatever the value of CONDUCTOR_URL', async () => {
     vi.stubEnv('CONDUCTOR_URL', 'http://127.0.0.1:9');
     expect(await plan(undefined)).toMatchObject({ kind: 'own' });
     await expect(planEngine({ port: 1, stateDir: root, url: 'http://127.0.0.1:10/' })).rejects.toThrow(

@@ -85,7 +85,7 @@ describe('token endpoint', () => {
     expect(jsonwebtoken.decode(response.access_token)).toMatchObject({ scope, client_id: clientId });
   });
 
-  test('an access token is a JWT as RFC 9068 section 2 describes it, verifiable with the published keys', async () => {
+  test('an access token is a JWT as in RFC 9068 section 2, which the published keys verify', async () => {
     const { access_token: token } = await requestToken(server, { clientId: 'demo' });
     const { header, payload } = await verifyWithPublishedKeys(server, token);
     expect(header).toMatchObject({ alg: 'RS256', typ: 'at+jwt', kid: expect.any(String) });
@@ -156,14 +156,14 @@ describe('token endpoint', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: 'unsupported_grant_type' }]);
   });
 
-  test('a resource other than ours (RFC 8707) → 400 invalid_target', async () => {
+  test('an unknown resource (RFC 8707) → 400 invalid_target', async () => {
     const parameters = { resource: 'https://elsewhere.example' };
     await expect(requestToken(server, { clientId: 'demo', parameters })).rejects.toMatchObject({
       error: 'invalid_target',
     });
   });
 
-  test('a caller that prefers HTML still gets its error as JSON', async () => {
+  test('a client that prefers HTML still gets an error as JSON', async () => {
     const response = await fetch(server.token_endpoint as string, {
       method: 'POST',
       headers: { accept: 'text/html' },
@@ -190,7 +190,7 @@ describe('options', () => {
   let provider: IdentityProvider;
   afterEach(() => provider.stop());
 
-  test('issuer, audience and lifetime given → they are in the token', async () => {
+  test('a given issuer, audience and lifetime → they are in the token', async () => {
     const issuer = 'http://idp.example:8083';
     provider = await start({ issuer, audience: 'https://api.example', tokenSeconds: 7 });
     const response = await fetch(`${provider.url}/token`, {
@@ -206,7 +206,7 @@ describe('options', () => {
     expect(jsonwebtoken.decode(token)).toMatchObject({ iss: issuer, aud: 'https://api.example' });
   });
 
-  test('port taken → an error that names the port and its variable', async () => {
+  test('a taken port → an error that names the port and its variable', async () => {
     provider = await start();
     const port = Number(new URL(provider.url).port);
     await expect(start({ port })).rejects.toThrow(`port ${port} is taken: set IDP_PORT to another one`);
@@ -251,7 +251,7 @@ describe('opaque tokens', () => {
     expect(await introspect('no-such-token')).toEqual({ active: false });
   });
 
-  test('a JWT cannot be introspected: it is self-contained', async () => {
+  test('a JWT cannot be introspected, because it is self-contained', async () => {
     const { access_token: token } = await requestToken(server, { clientId: 'demo' });
     await expect(introspect(token)).rejects.toMatchObject({ error: 'unsupported_token_type' });
   });
@@ -282,7 +282,7 @@ describe('opaque tokens', () => {
 });
 
 describe('signing keys', () => {
-  test('are one RS256 and one ES256 key; only public parts are published', async () => {
+  test('are one RS256 and one ES256 key, of which only the public parts are published', async () => {
     const provider = await start();
     const keys = await publishedKeys(await discover(provider));
     await provider.stop();
@@ -290,7 +290,7 @@ describe('signing keys', () => {
     for (const key of keys) expect(Object.keys(key)).not.toContain('d');
   });
 
-  test('are kept in a file only its owner can read, and outlast a restart', async () => {
+  test('are kept in a file that only its owner can read, and outlast a restart', async () => {
     const stateDir = newStateDir();
     const first = await start({ stateDir });
     const { access_token: token } = await requestToken(await discover(first), { clientId: 'demo' });
@@ -302,7 +302,7 @@ describe('signing keys', () => {
     await second.stop();
   });
 
-  test('rotation: a new key signs, tokens of the old one are still verifiable, and both outlast a restart', async () => {
+  test('rotation: a new key signs, tokens of the old key stay verifiable, and both outlast a restart', async () => {
     const stateDir = newStateDir();
     const first = await start({ stateDir });
     const server = await discover(first);
@@ -331,7 +331,7 @@ describe('signing keys', () => {
   });
 
   test.each(['{"keys": [', '{}', 'null'])(
-    'broken key file (%s) → an error that names it, and nothing listens',
+    'a broken key file (%s) → an error that names the file, which is left unchanged',
     async (text) => {
       const stateDir = newStateDir();
       const provider = await start({ stateDir });
@@ -344,7 +344,7 @@ describe('signing keys', () => {
   );
 });
 
-test('a client that never finishes its request does not hold up the stop', async () => {
+test('a client that never finishes its request does not delay the stop', async () => {
   const provider = await start();
   const socket = connect(Number(new URL(provider.url).port), '127.0.0.1');
   const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve));

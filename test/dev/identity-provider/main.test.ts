@@ -23,7 +23,7 @@ async function failureWith(more: Record<string, string>): Promise<ProgramFailed>
   return failure as ProgramFailed;
 }
 
-test('reports its address, issues tokens of the configured lifetime, exits with 0 on SIGTERM', async () => {
+test('reports its address, issues tokens of the configured lifetime, and exits with 0 on SIGTERM', async () => {
   const program = await startProgram(entry, { ...env, IDP_TOKEN_SECONDS: '11' });
   expect(program.ready).toEqual({ url: program.ready['url'], issuer: program.ready['url'] });
   const response = await requestToken(program.ready['url']);
@@ -59,14 +59,14 @@ test('SIGUSR2 rotates the signing keys', async () => {
   await program.stop();
 });
 
-test('NODE_ENV=production → exit 1 with what to do instead', async () => {
+test('NODE_ENV=production → exit code 1, and a message that says what to do instead', async () => {
   expect(await failureWith({ NODE_ENV: 'production' })).toMatchObject({
     exitCode: 1,
     output: expect.stringContaining('set OAUTH_ISSUER to your own identity provider'),
   });
 });
 
-test('IDP_TOKEN_SECONDS that is not a number of seconds → exit 1 naming it', async () => {
+test('an IDP_TOKEN_SECONDS that is not a positive integer → exit code 1, and a message that names it', async () => {
   expect(await failureWith({ IDP_TOKEN_SECONDS: '0' })).toMatchObject({
     exitCode: 1,
     output: expect.stringContaining('IDP_TOKEN_SECONDS must be a whole number of seconds above 0, but is "0"'),

@@ -1,4 +1,4 @@
-// Tests of the lock file between processes.
+// Tests of the lock file, which only one process can hold at a time.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('a lock', () => {
-  it('contains our pid, the boot id and our start time until it is released', async () => {
+  it('contains the pid and the start time of its process, and the boot id, until it is released', async () => {
     const release = await acquireLock(path);
     expect(readFileSync(path, 'utf8')).toBe([process.pid, bootId, startTimeOf(process.pid)].join(' ').trim());
     release();
@@ -95,7 +95,7 @@ describe('a lock', () => {
     expect(tryLock(path).owner).toBe(process.pid);
   });
 
-  it.skipIf(bootId === '')('is left to its process, whatever its name', async () => {
+  it.skipIf(bootId === '')('is left to its process, whatever the name of that process', async () => {
     const name = 'node) Z 1 (a';
     const owner = spawn(process.execPath, ['-e', `process.title = '${name}'; setInterval(() => {}, 60_000)`]);
     const stat = `/proc/${owner.pid}/stat`;
@@ -106,12 +106,12 @@ describe('a lock', () => {
     await once(owner, 'exit');
   });
 
-  it.each(['', 'nonsense', '0'])('with the content «%s» is replaced', (content) => {
+  it.each(['', 'nonsense', '0'])('with the content "%s" is replaced', (content) => {
     writeFileSync(path, content);
     expect(tryLock(path).owner).toBe(process.pid);
   });
 
-  it('is waited for, and onWait is called once', async () => {
+  it('that another process holds is waited for, and onWait is called once', async () => {
     const owner = spawn('sleep', ['60']);
     writeFileSync(path, String(owner.pid));
     const told: number[] = [];

@@ -12,7 +12,7 @@ describe('knownPorts', () => {
   const known = (env: NodeJS.ProcessEnv) =>
     knownPorts(productDir, env).map(({ variable, port }) => `${variable}=${port}`);
 
-  it('has the defaults, and what the environment sets', () => {
+  it('returns the default ports, and those that the environment sets', () => {
     expect(known({ OPS_PORT: '5', IDP_PORT: '0', BACKENDS_PORT: 'eighty' })).toEqual([
       'ROUTER_PORT=8080',
       'OPS_PORT=5',
@@ -26,14 +26,14 @@ describe('knownPorts', () => {
   });
 
   it.each([{ CONFIG_URL: 'https://config.example/x.properties' }, { PROFILE: 'mine' }])(
-    'has nothing that a property file may set, neither port nor address: %o',
+    'leaves out every port and address that a property file may set: %o',
     (env) => {
       expect(known({ ...env, ROUTER_PORT: '6', ROUTER_HOST: '::' })).toEqual(['ROUTER_PORT=6']);
       expect(known({ ...env, ROUTER_PORT: '6', IDP_PORT: '7' })).toEqual(['IDP_PORT=7']);
     },
   );
 
-  it('has the address that the environment sets', () => {
+  it('returns the listening address that the environment sets', () => {
     const [router, operations] = knownPorts(productDir, { ROUTER_HOST: '0.0.0.0' });
     expect(router).toMatchObject({ variable: 'ROUTER_PORT', host: '0.0.0.0' });
     expect(operations).not.toHaveProperty('host');
@@ -76,9 +76,9 @@ describe('findTakenPorts', () => {
     ]);
   });
 
-  it('names the error of a port that is not taken, but cannot be used', async () => {
-    // A port below 1024 gives this error without privileges. It is simulated, because the user of the tests may have
-    // them.
+  it('names the error of a port that is not taken but cannot be used', async () => {
+    // A process without privileges gets this error for a port below 1024. It is simulated, because the tests may run
+    // with privileges.
     vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
       this.emit('error', Object.assign(new Error('not permitted'), { code: 'EACCES' }));
       return this;
@@ -100,7 +100,7 @@ describe('findTakenPorts', () => {
     ]);
   });
 
-  it('finds nothing when all are free, and leaves them free', async () => {
+  it('finds nothing when all ports are free, and leaves them free', async () => {
     const ports = [{ port: await findFreePort(), variable: 'ROUTER_PORT', use: 'router' }];
     expect(await findTakenPorts(ports)).toEqual([]);
     expect(await findTakenPorts(ports)).toEqual([]);

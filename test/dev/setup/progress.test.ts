@@ -7,7 +7,7 @@ import { createProgress } from '../../../dev/setup/progress.mjs';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('without a terminal: at most one line every ten seconds, and no line twice', () => {
+it('prints at most one line every ten seconds, and no line twice, when there is no terminal', () => {
   const stream = new PassThrough();
   const progress = createProgress(stream as unknown as NodeJS.WriteStream);
   for (const line of ['1 of 2', '2 of 2', '2 of 2', '2 of 2', 'unpacking']) {

@@ -43,7 +43,7 @@ describe('dependencies', () => {
     expect(project.npmRuns()).toHaveLength(2);
   });
 
-  it('are installed when the pinned Node is missing, although it is optional', async () => {
+  it('are installed when the pinned Node is missing, even though it is optional', async () => {
     const name = `node_modules/node-${process.platform}-${process.arch}`;
     const lock = { packages: { '': {}, [name]: { version: '24.0.0', optional: true } } };
     await project.run().ended;
@@ -121,7 +121,7 @@ describe('dependencies', () => {
     expect(run.printed.text).toContain('npm is not in PATH: install Node.js with npm.\n');
   });
 
-  it('that cannot be installed end the start with the output of npm', async () => {
+  it('that cannot be installed make the start fail with the output of npm', async () => {
     project.npm(`echo 'npm http fetch GET 200'; echo 'npm error code E404' >&2; exit 1`);
     const run = project.run();
     expect(await run.ended).toEqual({ code: 1, signal: null });
@@ -133,7 +133,7 @@ describe('dependencies', () => {
 describe('npm start on a taken port', () => {
   let server: Server;
   let port: string;
-  /** Each is any free port; a test replaces one of them with the taken port. */
+  /** 0 means any free port. Each test sets one of these to the taken port. */
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
 
   beforeEach(async () => {
@@ -143,7 +143,7 @@ describe('npm start on a taken port', () => {
   });
   afterEach(() => void server.close());
 
-  it('names it before anything is installed', async () => {
+  it('names the port before anything is installed', async () => {
     const run = project.start({ ...ports, OPS_PORT: port });
     expect(await run.ended).toEqual({ code: 1, signal: null });
     expect(run.printed.text).toBe(`Port ${port} (operations) is taken: set OPS_PORT to another one.\n`);
@@ -180,7 +180,7 @@ describe('an entry', () => {
     }
   });
 
-  it('reuses code that Node compiled earlier, in a folder beside the dependencies', async () => {
+  it('uses a compile cache of Node in node_modules', async () => {
     project.entry('console.log(process.env.NODE_COMPILE_CACHE);');
     const run = project.run();
     await run.ended;
@@ -194,19 +194,19 @@ describe('an entry', () => {
     expect(run.printed.text).toBe('undefined\n');
   });
 
-  it('that a signal ends makes run.mjs end by the same signal', async () => {
+  it('that is ended by a signal makes run.mjs end by the same signal', async () => {
     project.entry(`process.kill(process.pid, 'SIGKILL');`);
     expect(await project.run().ended).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it('that does not exist fails', async () => {
+  it('that imports a missing file fails with the name of the file', async () => {
     project.entry(`import './nowhere.mjs';`);
     const run = project.run();
     expect(await run.ended).toEqual({ code: 1, signal: null });
     expect(run.printed.text).toContain('nowhere.mjs');
   });
 
-  /** Prints each signal that it receives, and ends a moment after the first one. */
+  /** An entry that prints each signal it receives, and ends a moment after the first one. */
   const listening = `
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
       process.on(signal, () => { console.log('got', signal); setTimeout(() => process.exit(7), 400); });
@@ -230,7 +230,7 @@ describe('an entry', () => {
     expect(run.printed.text).toContain(`got ${signal}`);
   });
 
-  it('gets one Ctrl-C when the signal arrives from the terminal and from npm', async () => {
+  it('gets SIGINT once when a Ctrl-C arrives both from the terminal and from npm', async () => {
     const { run } = await startListening();
     run.process.kill('SIGINT');
     await pollUntil('the entry to get SIGINT', () => run.printed.text.includes('got SIGINT'));

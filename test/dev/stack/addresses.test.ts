@@ -21,7 +21,7 @@ describe('the addresses of a stack', () => {
     });
   });
 
-  it('hold no credentials, and no database of an engine that was given', async () => {
+  it('contain no credentials, and no database of a given engine', async () => {
     const env = { CONDUCTOR_URL: 'http://user:hidden@engine.example:9000', CONDUCTOR_DATABASEURL: 'sqlite:/tmp/x.db' };
     const addresses = addressesOf(await readSettings(env));
     expect(addresses.engine).toBe('http://engine.example:9000');
@@ -46,7 +46,7 @@ describe('the addresses of a stack', () => {
     expect(addresses).toMatchObject({ recordsKeyPrefix: 'service-router:records:' });
   });
 
-  it('name the given identity provider, without an audience of ours', async () => {
+  it('name the given identity provider, but no audience', async () => {
     const addresses = addressesOf(await readSettings({ OAUTH_ISSUER: 'https://login.example' }));
     expect(addresses.identityProvider).toBe('https://login.example');
     expect(addresses).not.toHaveProperty('audience');

@@ -1,4 +1,4 @@
-// Tests of the check of a given identity provider, before `npm start` starts anything.
+// Tests of the check that `npm start` makes of a given identity provider before it starts anything.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,14 +37,14 @@ it('a provider with the workers’ client → no problem', async () => {
   await expect(check({ OAUTH_AUDIENCE: '' })).resolves.toBeUndefined();
 });
 
-it('a provider that does not respond → its address and why', async () => {
+it('a provider that does not respond → an error with its address and the cause', async () => {
   const issuer = `http://127.0.0.1:${await findFreePort()}`;
   await expect(check({ OAUTH_ISSUER: issuer })).rejects.toThrow(
     `oauth.issuer: the keys of the identity provider are not loaded: GET ${issuer}/.well-known/openid-configuration: ECONNREFUSED`,
   );
 });
 
-it('an issuer without discovery → the requested address, and the status', async () => {
+it('an issuer without discovery → an error with the requested address and the status', async () => {
   await expect(check({ OAUTH_ISSUER: `${provider.issuer}/realms/college` })).rejects.toThrow(
     `${provider.issuer}/realms/college: its metadata endpoint responded with 404`,
   );
@@ -60,7 +60,7 @@ it.each([
   ],
   ['another token type', { OAUTH_ACCEPTEDTYPES: 'JWT' }, 'its typ is "at+jwt", and oauth.acceptedTypes has JWT'],
   [
-    'another claim of the client',
+    'another claim for the client id',
     { OAUTH_CLIENTIDCLAIMS: 'appid' },
     'it has none of the claims in oauth.clientIdClaims (appid)',
   ],
@@ -69,7 +69,7 @@ it.each([
     { WORKERS_CLIENTID: 'demo', WORKERS_CLIENTSECRET: 'demo-secret' },
     'lacks the scope conductor_worker; its scopes: sisdata_W',
   ],
-])('%s → the reason, and where to read more', async (_title, settings, message) => {
+])('%s → an error with the reason and where to read more', async (_title, settings, message) => {
   const error = await check(settings).then(String, String);
   expect(error).toContain(message);
   expect(error).toContain('docs/how-to/use-your-identity-provider.md');

@@ -60,7 +60,7 @@ describe('a child', () => {
     expect(readFileSync(`/proc/${child.pid}/autogroup`, 'utf8')).toMatch(/ nice 7$/m);
   });
 
-  it('that is stopped gets SIGTERM once and ends with its own code', async () => {
+  it('that is stopped gets SIGTERM once and ends with its own exit code', async () => {
     const child = start('stays.ts');
     await child.ready;
     await expect(child.stop()).resolves.toEqual({ code: 0, signal: null });
@@ -74,7 +74,7 @@ describe('a child', () => {
     expect(output.text).toContain('SIGTERM is ignored');
   });
 
-  it('that ends before it is ready rejects `ready` with how it ended', async () => {
+  it('that ends before it is ready rejects `ready` with its exit code', async () => {
     const child = start('dies.ts');
     await expect(child.ready).rejects.toThrow('ended before it was ready: exit code 3');
     expect(output.text).toContain('first line');

@@ -9,7 +9,7 @@ import { programsOf } from '../../../dev/stack/programs.ts';
 import { runCli } from '../../cli/run-cli.ts';
 import { type CopyOfProduct, copyOfProduct } from '../../lib/conductor/definitions/copy-of-product.ts';
 
-/** Returns `WORKERS_TASKTYPES` by `WORKERS_DOMAIN` of the workers that `npm start` starts in the gateway of a folder. */
+/** Returns `WORKERS_TASKTYPES` by `WORKERS_DOMAIN` of the workers that `npm start` starts in the gateway in `dir`. */
 async function taskTypesByDomain(dir: string, env: NodeJS.ProcessEnv = {}) {
   vi.spyOn(process, 'cwd').mockReturnValue(dir);
   const programs = programsOf(await readSettings(env, { isShared: async () => true }));
@@ -17,7 +17,7 @@ async function taskTypesByDomain(dir: string, env: NodeJS.ProcessEnv = {}) {
   return Object.fromEntries(beside.map((own) => [own['WORKERS_DOMAIN'], own['WORKERS_TASKTYPES']]));
 }
 
-/** Adds a route to a plain back end, whose requests for a college go to the domain of the college. */
+/** Adds a route to a plain back end. Its requests for a college go to the domain of that college. */
 async function addRoute(dir: string, name: string): Promise<void> {
   const options = ['--path', `/${name}/:mis/*`, '--methods', 'GET', '--url', 'http://127.0.0.1:8099'];
   expect(await runCli(['add-route', name, ...options, '--dir', dir])).toMatchObject({ exitCode: 0 });
@@ -51,7 +51,7 @@ describe('in this gateway', () => {
     expect(await taskTypesByDomain(copy.dir)).toEqual({ '002': 'library_intake,college-adaptor_intake,mdm_share' });
   });
 
-  it('a back end without an address is left out: its worker is another program', async () => {
+  it('a back end without an address is left out, because its worker is another program', async () => {
     await addRoute(copy.dir, 'library');
     copy.replace('config/default.properties', 'backEnd.library.url=', '#');
     expect(await taskTypesByDomain(copy.dir)).toEqual({ '002': 'college-adaptor_intake,mdm_share' });

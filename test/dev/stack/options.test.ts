@@ -16,14 +16,14 @@ describe('parseFlags', () => {
     expect(parseFlags(['--verbose', '--help'])).toMatchObject({ verbose: true, help: true });
   });
 
-  it('refuses an unknown flag and shows the known ones', () => {
+  it('rejects an unknown flag and shows the known flags', () => {
     expect(() => parseFlags(['--vebrose'])).toThrow(/Unknown option '--vebrose'[\s\S]*Usage: npm start/);
     expect(help).toContain('--verbose');
   });
 });
 
 describe('--store', () => {
-  it('knows sqlite and redis, and refuses another store', () => {
+  it('accepts sqlite and redis, and rejects any other store', () => {
     for (const store of ['sqlite', 'redis']) expect(parseFlags(['--store', store])).toMatchObject({ store });
     expect(() => parseFlags(['--store', 'oracle'])).toThrow(/--store oracle is not one of sqlite, redis[\s\S]*Usage/);
   });
@@ -41,14 +41,14 @@ describe('--store', () => {
     expect(env['REDIS_URL']).toBe('redis://cache.example:1');
   });
 
-  it('redis: refuses a given engine', async () => {
+  it('redis: rejects a given engine', async () => {
     const given = readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' }, { store: 'redis' });
     await expect(given).rejects.toThrow('--store redis requires that the stack starts the engine');
   });
 });
 
 describe('readSettings', () => {
-  it('refuses production', async () => {
+  it('refuses to run in production', async () => {
     await expect(readSettings({ NODE_ENV: 'production' })).rejects.toThrow('refuses NODE_ENV=production');
   });
 
@@ -71,7 +71,7 @@ describe('readSettings', () => {
       if (hostKey !== undefined) expect(configSchema.properties[hostKey]).toMatchObject({ default: '127.0.0.1' });
   });
 
-  it('has the listening address of each port, where it can be set', async () => {
+  it('has the listening address of each port whose address can be set', async () => {
     const { ports } = await readSettings({ ROUTER_HOST: '0.0.0.0', BACKENDS_HOST: '::1' });
     expect(Object.fromEntries(ports.map(({ use, host }) => [use, host]))).toEqual({
       router: '0.0.0.0',
@@ -128,7 +128,7 @@ describe('readSettings', () => {
     expect([givenEngine, env['CONDUCTOR_URL']]).toEqual([undefined, 'http://127.0.0.1:8082']);
   });
 
-  it('uses a given engine and needs no port for one', async () => {
+  it('uses a given engine and needs no port for an engine', async () => {
     const { givenEngine, ports, urls } = await readSettings({ CONDUCTOR_URL: 'http://engine.example:9000' });
     expect(givenEngine).toBe('http://engine.example:9000');
     expect(urls.engine).toBe('http://engine.example:9000');
@@ -136,7 +136,7 @@ describe('readSettings', () => {
   });
 
   it.each([{ OAUTH_ISSUER: 'https://login.example' }, { 'oauth.issuer': 'https://login.example' }])(
-    'uses a given identity provider (%o), starts none and needs no port for one',
+    'uses a given identity provider (%o), and neither starts one nor needs a port for one',
     async (env) => {
       const settings = await readSettings(env);
       expect(settings).toMatchObject({ givenIssuer: 'https://login.example', workersClient: 'worker' });
@@ -149,7 +149,7 @@ describe('readSettings', () => {
     },
   );
 
-  it('picks free ports for those that are 0', async () => {
+  it('picks a free port for each port that is set to 0', async () => {
     const { ports, env } = await readSettings({ ROUTER_PORT: '0', OPS_PORT: '0' });
     const [router, operations] = ports.map(({ port }) => port);
     expect(router).toBeGreaterThan(0);
@@ -194,7 +194,7 @@ describe('readSettings of a gateway with its own config/default.properties', () 
     });
   });
 
-  it('keeps its audience, which the identity provider of the stack then issues tokens for', async () => {
+  it('keeps its audience, for which the identity provider of the stack then issues tokens', async () => {
     expect((await read(['oauth.audience=urn:mine'])).env).toMatchObject({ OAUTH_AUDIENCE: 'urn:mine' });
     const overridden = await read(['oauth.audience=urn:mine'], { OAUTH_AUDIENCE: 'urn:other' });
     expect(overridden.env).toMatchObject({ OAUTH_AUDIENCE: 'urn:other' });
@@ -221,7 +221,7 @@ describe('the addresses of programs that listen on other hosts', () => {
     ['::1', '[::1]'],
     ['0.0.0.0', '127.0.0.1'],
     ['::', '127.0.0.1'],
-  ])('%s', async (host, inUrl) => {
+  ])('%s → URLs with the host %s', async (host, inUrl) => {
     const hosts = { ROUTER_HOST: host, OPS_HOST: host, BACKENDS_HOST: host };
     const { urls, env } = await readSettings(hosts);
     expect(urls).toEqual({
@@ -254,7 +254,7 @@ describe('the addresses of a router with TLS', () => {
     return { ROUTER_TLSCERTIFICATEFILE: cert, ROUTER_TLSKEYFILE: key };
   }
 
-  it('are https, and the programs trust its certificate', async () => {
+  it('are https URLs, and the programs trust the certificate of the router', async () => {
     const tls = certificate('IP:127.0.0.1');
     const { urls, env } = await readSettings(tls);
     expect(urls).toMatchObject({ router: 'https://127.0.0.1:8080', operations: 'http://127.0.0.1:8081' });
@@ -266,7 +266,7 @@ describe('the addresses of a router with TLS', () => {
     expect((await readSettings({})).env['NODE_EXTRA_CA_CERTS']).toBeUndefined();
   });
 
-  it('are refused when the certificate is for another name, unless the address of the router is set', async () => {
+  it('are rejected when the certificate is for another name, unless the address of the router is set', async () => {
     const tls = certificate('DNS:router.example');
     await expect(readSettings(tls)).rejects.toThrow(
       /certificate is not for 127\.0\.0\.1.*its names: DNS:router\.example.*Set CONDUCTOR_APIURL/,
@@ -275,7 +275,7 @@ describe('the addresses of a router with TLS', () => {
     expect(named.env['CONDUCTOR_APIURL']).toBe('https://router.example:8080/conductor/api');
   });
 
-  it('are refused when the certificate cannot be read', async () => {
+  it('are rejected when the certificate cannot be read', async () => {
     const tls = { ROUTER_TLSCERTIFICATEFILE: join(folder, 'none.crt'), ROUTER_TLSKEYFILE: join(folder, 'none.key') };
     await expect(readSettings(tls)).rejects.toThrow(/router\.tlsCertificateFile: .*none\.crt cannot be read/);
   });

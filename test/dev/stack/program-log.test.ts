@@ -41,7 +41,7 @@ describe('a program log', () => {
     expect(log.lastLines()).toEqual(['lost', 'lost as well']);
   });
 
-  it('keeps the last lines, an unfinished one included', async () => {
+  it('keeps the last lines, including an unfinished line', async () => {
     const log = openProgramLog({ stateDir, program: 'router' });
     for (let line = 1; line <= 30; line++) log.write(`line ${line}\n`);
     log.write('cut sh');
@@ -50,7 +50,7 @@ describe('a program log', () => {
     await end(log);
   });
 
-  it('does not break a character that comes in two pieces', async () => {
+  it('does not break a character that arrives in two chunks', async () => {
     const lines: string[] = [];
     const log = openProgramLog({ stateDir, program: 'router', onLine: (line) => lines.push(line) });
     const bytes = Buffer.from('Quốc\n');

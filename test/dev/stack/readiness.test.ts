@@ -1,11 +1,11 @@
-// Tests of waiting for the readiness of a stack.
+// Tests of waiting until a stack is ready.
 
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 import { type Missing, waitUntilReady } from '../../../dev/stack/readiness.ts';
 
-/** Starts an operations port that responds to each poll as `respond` says. */
+/** Starts an operations server that responds to each poll with the result of `respond`, and returns its URL. */
 async function serve(respond: (poll: number) => { status: number; reasons?: Missing }): Promise<string> {
   let polls = 0;
   const server = createServer((_request, response) => {

@@ -11,7 +11,7 @@ import type { LongRunningProgram } from '../../../dev/stack/programs.ts';
 import { Stack } from '../../../dev/stack/stack.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
 
-/** An engine that only responds to health checks. */
+/** A fake engine, which responds to health checks only. */
 let engine: Server;
 let engineUrl: string;
 let stateDir: string;
@@ -74,7 +74,7 @@ function createStack(programs: readonly LongRunningProgram[], options: { verbose
 const logOf = (program: string) => readFileSync(join(stateDir, `logs/${program}.log`), 'utf8');
 
 describe('a stack', () => {
-  it('starts every program with its environment and logs each to its own file', async () => {
+  it('starts every program with its arguments and logs its output to a file of its own', async () => {
     const { stack, start, said } = createStack([
       fixture('router', 'stays.ts', { args: ['as', 'router'] }),
       fixture('workers', 'stays.ts'),
@@ -95,7 +95,7 @@ describe('a stack', () => {
     ]);
   });
 
-  it('names a program that died, with its last lines, and starts it again', async () => {
+  it('reports a program that died, with its last lines, and starts it again', async () => {
     const { start, said } = createStack([fixture('router', 'dies.ts', { args: ['100'] })]);
     await start();
     await pollUntil('the router to be started again', () => said.length >= 2);

@@ -29,7 +29,7 @@ describe('summary', () => {
     expect(summary(await readSettings({}, { isShared: async () => true }), 'Docker')).not.toContain(said);
   });
 
-  it('with a given identity provider: says whose tokens are accepted, and shows nothing of the embedded one', async () => {
+  it('with a given identity provider, says whose tokens are accepted and does not show the embedded one', async () => {
     const env = { OAUTH_ISSUER: 'https://login.example', WORKERS_CLIENTID: 'pool', WORKERS_CLIENTSECRET: 'geheim' };
     const text = summary(await readSettings(env), 'Java 25');
     expect(text).toContain('The router accepts the access tokens of https://login.example, and no others.');

@@ -1,4 +1,4 @@
-// Tests of the supervisor of a program: restarts after crashes, and giving up.
+// Tests of the supervisor of a program: when it restarts the program, and when it gives up.
 
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 // Compares the output that a page shows with the real output. Parts that differ from run to run must have the same
 // shape.
 
-/** Ids of this run by ids of the page. An id that a page shows twice must be the same in both places. */
+/** Ids of this run, by the ids on the page. An id that a page shows twice must be the same in both places. */
 export type Ids = Map<string, string>;
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;

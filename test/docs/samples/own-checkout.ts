@@ -36,7 +36,7 @@ export class OwnCheckout {
     this.#git('clean', '-d', '--force', '-x', '--exclude', '.run', '--exclude', 'node_modules');
   }
 
-  /** Starts `npm start`; resolves when it is ready. @throws Error with the output */
+  /** Runs `npm start`; resolves when the stack is ready. @throws Error with the output */
   async start(env: NodeJS.ProcessEnv): Promise<RunningStart> {
     const child = spawn('npm', ['start', '--silent'], { cwd: this.dir, env });
     const ended = once(child, 'close');

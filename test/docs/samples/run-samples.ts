@@ -1,4 +1,4 @@
-// Runs the samples of a page as a reader would: one after the other, in a checkout, beside `npm start` on other ports.
+// Runs the samples of a page as a reader would: one after the other, in a checkout, with `npm start` on other ports.
 
 import { randomBytes } from 'node:crypto';
 import { compileCache } from '../../stack/compile-cache.ts';
@@ -9,7 +9,7 @@ import { OwnCheckout, type RunningStart } from './own-checkout.ts';
 import { isCompared, isRun, readSamples, type Sample } from './samples.ts';
 import { Shell } from './shell.ts';
 
-/** Ports in the pages: those of `npm start` by variable, and those of a reader's own back ends. */
+/** Ports on the pages: those of `npm start` by variable, and those of a reader's own back ends. */
 const pagePorts = {
   ...{ ROUTER_PORT: 8080, OPS_PORT: 8081, CONDUCTOR_PORT: 8082, IDP_PORT: 8083, BACKENDS_PORT: 8084 },
   ...{ orders: 8098, catalog: 8099 },
@@ -87,7 +87,7 @@ export class SampleRunner {
     );
     if (difference !== undefined) throw new Error(difference);
     if (shown === undefined && refusal.test(output))
-      throw new Error(`the router refuses it; if that is intended, show the response in the page:\n${output}`);
+      throw new Error(`the router refuses the request; if that is intended, show the response on the page:\n${output}`);
   }
 
   /**

@@ -1,8 +1,8 @@
 // The samples of the README, the tutorials and the how-tos: what the tests do with each fenced block, and its marks.
 //
-// A command (`bash`, `sh`, `console`) is run; `npm start` is not run again: its output is that of the running stack. A
-// `text`, `http` or `json` block in the same section is compared with the output of the command above it. Settings and
-// source (`properties`, `yaml`, `ts`) are checked. HTML comments directly above a block, one for each mark, state
+// A command (`bash`, `sh`, `console`) is run, except `npm start`, whose output is that of the running stack. A `text`,
+// `http` or `json` block in the same section is compared with the output of the command above it. Settings and source
+// code (`properties`, `yaml`, `ts`) are checked. HTML comments directly above a block, one for each mark, state
 // exceptions:
 
 import { globSync } from 'node:fs';
@@ -76,11 +76,11 @@ export function samplesOf(page: Page): Sample[] {
   return samples;
 }
 
-/** Returns true when the runner of the samples runs the command. */
+/** Returns whether the runner of the samples runs the command. */
 export const isRun = ({ role, marks }: Sample) =>
   role === 'command' && marks.notRun === undefined && marks.checkedBy === undefined;
 
-/** Returns true when the runner of the samples compares the block with the output of its command. */
+/** Returns whether the runner of the samples compares the block with the output of its command. */
 export const isCompared = ({ outputOf, marks }: Sample) =>
   outputOf !== undefined && isRun(outputOf) && marks.notChecked === undefined;
 

@@ -1,5 +1,5 @@
-// A bash process that stays open between commands, like a reader's terminal: variables, the working directory and
-// background jobs remain.
+// A bash process that stays open between commands, like a reader's terminal: it keeps variables, the working
+// directory and background jobs.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +45,7 @@ export class Shell {
     return { stdout: this.#stdout.replace(last, ''), stderr: this.#stderr, exitCode: Number(exitCode) };
   }
 
-  /** Kills bash and all that it has started. */
+  /** Kills bash and everything that it has started. */
   async stop(): Promise<void> {
     if (this.#bash.exitCode === null) process.kill(-this.#bash.pid!, 'SIGKILL');
     await this.#ended;

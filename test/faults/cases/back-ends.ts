@@ -1,4 +1,4 @@
-// Cases in which one back end fails in every way: requests to the other back ends must not be affected.
+// The case in which one back end fails in many ways: requests to the other back ends must not be affected.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -35,7 +35,7 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
   const client = async (send: () => Promise<Outcome>) => {
     while (performance.now() < end) {
       const { status } = await send();
-      world.expect(status === 504 || allowed[mood].includes(status ?? 0), `${mood}: answered ${status}`);
+      world.expect(status === 504 || allowed[mood].includes(status ?? 0), `${mood}: a request got ${status}`);
       await pause(100);
     }
   };

@@ -18,20 +18,20 @@ export interface SetUp {
 export interface Case {
   /** Name for `--case`. */
   readonly name: string;
-  /** Number of tries in a usual run. */
+  /** Number of tries in a run without `--tries`. */
   readonly tries: number;
   readonly world?: WorldOptions;
-  /** Clients of the load during all tries of the case. Default: a few of every kind. */
+  /** The load during all tries of the case. Default: a few clients of every kind. */
   readonly load?: LoadOptions;
   /** Breaks something once, repairs it, and returns when all requests of this try have responses. */
   tryOnce(world: World): Promise<void>;
-  /** Starts additional servers of the case, and returns environment variables for the world. */
+  /** Starts additional servers for the case and returns environment variables for the world. */
   setUp?(engine: GivenEngine): Promise<SetUp>;
-  /** Multiplies the response timeouts of all tasks. Default a quarter. */
+  /** Multiplies the response timeouts of all tasks. Default: a quarter. */
   readonly timeoutScale?: number;
-  /** Time without progress after which a run stops waiting for the system to settle, in milliseconds. Default 150 000. */
+  /** How long a run without progress waits for the system to settle, in milliseconds. Default: 150 000. */
   readonly restMs?: number;
-  /** True when no reconciler may have anything left to repair at the end of a run. */
+  /** True when the reconcilers must have nothing left to repair at the end of a run. */
   readonly nothingMissing?: boolean;
   /** Additional requirements for the engine; the case then gets a separate engine. */
   readonly engine?: Omit<FaultEngineOptions, 'templateDir' | 'environment'> & {
@@ -40,7 +40,7 @@ export interface Case {
   };
   /** Why the case does not run on some stores. */
   readonly notOn?: Partial<Readonly<Record<EngineKind, string>>>;
-  /** Requirements of the machine. */
+  /** Requirements that the machine must meet. */
   readonly needs?: readonly Requirement[];
   /** Returns what else this machine lacks for the case; undefined when nothing is missing. */
   readonly missing?: () => Promise<string | undefined>;

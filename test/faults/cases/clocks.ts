@@ -1,4 +1,4 @@
-// Cases of clocks that differ, and of clocks that are set while everything runs.
+// Cases in which clocks differ, or are set while everything is running.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, tokenOf } from '../../stack/client.ts';
@@ -28,14 +28,14 @@ const apart: Case = {
     const clock = startClock();
     await outage(world, { what: apart.name, stops: stack.url }, async () => {
       const behind = await useTokenOf(world, clock, -120);
-      world.expect(behind === 200, `a token of a provider that is two minutes behind is refused: ${behind}`);
+      world.expect(behind === 200, `a token from a provider two minutes behind is refused: ${behind}`);
       const ahead = await useTokenOf(world, clock, 120);
-      world.expect(ahead === 401, `a token from two minutes ahead is not refused by default: ${ahead}`);
+      world.expect(ahead === 401, `a token from a provider two minutes ahead is not refused by default: ${ahead}`);
       await stack.router.stop();
       await stack.restartRouter({ OAUTH_CLOCKTOLERANCESECONDS: '150' });
       await world.untilServed();
       const bridged = await useTokenOf(world, clock, 120);
-      world.expect(bridged === 200, `oauth.clockToleranceSeconds=150 does not bridge two minutes: ${bridged}`);
+      world.expect(bridged === 200, `oauth.clockToleranceSeconds=150 does not allow two minutes: ${bridged}`);
       await stack.identityProvider.kill();
       await startIdentityProvider(stack);
       await stack.router.stop();
@@ -43,11 +43,11 @@ const apart: Case = {
     });
     clock.stop();
   },
-  notJudged: { I6: 'the router is started anew' },
+  notJudged: { I6: 'the router is restarted' },
 };
 
 /**
- * How far clocks are set, in seconds: longer than the timeout of every task. Messages that an engine queues while its
+ * By how many seconds clocks are set: more than the timeout of every task. Messages that an engine queues while its
  * clock is ahead are due that much later once the clock is right again.
  */
 const jumps = [60, -60];
@@ -89,7 +89,7 @@ async function jump(world: World, program: string): Promise<void> {
 /** MDM finds the newest change of a person by the clock of the worker that made it, so this case sends no PATCH. */
 const workersJump = jumpOf('workers', {
   world: { patches: false },
-  notJudged: { I2: "the order of changes is that of the workers' clocks" },
+  notJudged: { I2: "changes are ordered by the workers' clocks" },
 });
 
 export const clockCases: readonly Case[] = [apart, jumpOf('router'), workersJump, engineJump];

@@ -1,5 +1,5 @@
-// Cases of an engine that is killed, frozen or slow, responds with nonsense, is locked out of its database, or runs out
-// of disk space.
+// Cases in which the engine is killed, frozen or slow, responds with nonsense, is locked out of its database, or runs
+// out of disk space.
 
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ const frozen: Case = {
 const slow: Case = {
   name: 'engine-slow-2-s-a-call',
   tries: 2,
-  // Not scaled, because a read takes four calls.
+  // The response timeouts are not scaled down, because a read takes four calls.
   timeoutScale: 1,
   world: { budgetMs: 25_000 },
   async tryOnce(world) {
@@ -80,7 +80,7 @@ const outOfItsMind: Case = {
   },
 };
 
-/** Duration of a lock in milliseconds, longer than the engine itself waits for one. */
+/** Duration of a lock in milliseconds, longer than the engine waits for a lock. */
 const lockedMs = 20_000;
 
 /** Blocks other writers. */
@@ -108,7 +108,7 @@ async function lockPostgresql(url: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Redis has no locks that another client could hold: the whole server hangs, as during a long script. */
+/** Redis has no locks that another client could hold, so the whole server is made to hang, as in a long script. */
 async function lockRedis(redis: RedisServer): Promise<() => Promise<void>> {
   redis.hang();
   return async () => redis.resume();

@@ -1,4 +1,4 @@
-// Cases of processes that are stopped (SIGSTOP) for longer than every timeout and then continued: nothing may be
+// Cases in which processes are stopped (SIGSTOP) for longer than every timeout and then continued: no write may be
 // applied twice or too late.
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,8 +13,8 @@ import type { Case } from './case.ts';
 
 /**
  * Timeouts are a quarter of their defaults: response timeouts (writes 90 s, reads 22 s), calls to back ends (20 s) and
- * to the engine (10 s), and the response deadline (25 s). Not scaled: an idempotency lock lasts 60 s plus the timeout
- * of two calls to the engine, so a router is stopped for longer than that.
+ * to the engine (10 s), and the response deadline (25 s). An idempotency lock still lasts 60 s plus the timeouts of two
+ * calls to the engine, so a router is stopped for longer than that.
  */
 const writeTimeoutMs = 23_000;
 const budgetMs = 6_000;
@@ -23,7 +23,7 @@ const lockMs = 65_000;
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
 /** Number of additional workers that are stopped. */
 const addedWorkers = 5;
-/** A write that is applied later than this after its request (milliseconds) was sent after its task had timed out. */
+/** If a write takes longer than this from request to effect (milliseconds), its task had timed out before the call. */
 const lateMs = budgetMs + writeTimeoutMs;
 
 const world: WorldOptions = {
@@ -37,11 +37,11 @@ const common: Partial<Case> = { load, world, needs: ['redis'] };
 
 type Frozen = Outage & {
   readonly ms: number;
-  /** Limit for late writes; undefined when writes wait in the engine and may be applied late. */
+  /** Milliseconds after which a write is late; undefined when writes wait in the engine and may be applied late. */
   readonly lateMs?: number;
 };
 
-/** Stops something, continues it, and searches for late writes. */
+/** Stops processes, continues them, and checks that no write was applied late. */
 async function freeze(
   world: World,
   { ms, lateMs: judged, ...fault }: Frozen,
@@ -70,7 +70,7 @@ const worker: Case = {
   ...common,
   async tryOnce(world) {
     const { stack, operations } = world;
-    // Each added worker has an open poll and gets the next task.
+    // Each added worker has an open poll, so it gets one of the next tasks.
     const added: Program[] = [];
     while (added.length < addedWorkers) added.push(await stack.addWorkers());
     const stopped = [world.workers[0]?.program(), ...added];

@@ -1,4 +1,5 @@
-// Cases of half-open connections: of the router to the engine, workers and clients, and of the engine to its database.
+// Cases in which connections become half-open: those of the router to the engine, the workers and the clients, and that
+// of the engine to its database.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
@@ -10,7 +11,7 @@ import type { Case } from './case.ts';
 
 let proxy: BreakableProxy | undefined;
 
-/** All current connections become half-open; new ones work. */
+/** Makes all current connections half-open; new ones work. */
 async function lose(world: World, what: string, end: 'client' | 'upstream', on = proxy): Promise<void> {
   await pause(1_500);
   await outage(world, { what, spares: withoutExecution }, async () => {
@@ -39,7 +40,7 @@ const database: Case = {
 };
 
 /**
- * A worker that has disappeared while the router still holds its polls: tasks that the router hands out to it are lost.
+ * A worker that has disappeared while the router still holds its polls: tasks that the router hands to it are lost.
  */
 const workers: Case = {
   name: 'workers-vanish',
@@ -75,7 +76,7 @@ const clients: Case = {
     const closed = () => between.halfOpen === 0;
     const limit = { timeoutMs: 60_000 * world.slack };
     await pollUntil('the router to close abandoned connections', closed, limit).catch(() =>
-      world.expect(false, `${between.halfOpen} connections of clients that have gone are open`),
+      world.expect(false, `${between.halfOpen} connections of clients that have gone are still open`),
     );
     world.repaired(clients.name);
     await world.untilServed({ routes: allOthers.filter((route) => route !== 'refused') });

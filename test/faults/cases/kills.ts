@@ -16,16 +16,16 @@ const everything: WorldOptions = {
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   workers: { WORKERS_CONCURRENCY: '24' },
 };
-/** After this long without progress, none is expected any more: unacknowledged messages return within two minutes. */
+/** After this long without progress, a run stops waiting: unacknowledged messages return within two minutes. */
 const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
-/** Kinds that are killed in turn; the last one exists only when the engine is on Redis. */
+/** Kinds that are killed in turn; the last one exists only when the engine stores its data in Redis. */
 const killedInTurn: readonly ComponentKind[] = [...killedKinds, "engine's Redis"];
 /** If there are several components of a kind, one in this many kills hits all of them at once. */
 const allAtOnceOneIn = 5;
 
-/** Kills the kinds in turn, so that each is killed equally often; the seed determines pauses and victims. */
+/** Kills each kind of component equally often; the seed determines the pauses and the victims. */
 const oneAfterTheOther: Case = {
   name: 'kills-under-load',
   tries: 8,
@@ -98,8 +98,8 @@ const twoAtOnce: Case = {
 };
 
 /**
- * The production topology, in which each part is killed once: two engines on PostgreSQL, two routers, Redis, Keycloak,
- * workers.
+ * The production topology, in which each part is killed once: two engines on PostgreSQL, two routers, Redis, Keycloak
+ * and the workers.
  */
 const production: Case = {
   name: 'production-topology',

@@ -1,4 +1,4 @@
-// Cases of exhausted resources of a router or worker: file descriptors, memory.
+// Cases in which a router or a worker exhausts a resource: file descriptors or memory.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -10,7 +10,8 @@ import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
 /**
- * The limit is this many descriptors above those that the router has open; clients, workers and the engine need more.
+ * The limit is this many descriptors above the number that the router has open; clients, workers and the engine need
+ * more.
  */
 const spareDescriptors = 8;
 
@@ -35,11 +36,9 @@ const descriptorsExhausted: Case = {
   },
 };
 
-/**
- * How long clients request large responses, in milliseconds, and how many clients: more than the process has memory
- * for.
- */
+/** How long clients request large responses, in milliseconds. */
 const pressMs = 10_000;
+/** Number of these clients: together, their responses need more memory than the process has. */
 const pressing = 12;
 
 /** Runs clients that each request the largest possible responses, one after the other. */
@@ -64,16 +63,16 @@ const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'work
 /** Pause of a client whose connection broke, in milliseconds. */
 const refusedMs = 500;
 
-/** Requests crash the victim repeatedly, and it is restarted. */
+/** Sends requests that crash the victim repeatedly; it is restarted each time. */
 async function runOutOfMemory(world: World, victim: ProgramComponent, what: Outage): Promise<void> {
   const ends = world.keepRunning(victim);
   const before = ends.length;
   await outage(world, what, () => press(world));
   const outputs = ends.slice(before);
   world.notes.push(`${outputs.length} deaths`);
-  world.expect(outputs.length > 0, 'the memory was enough');
+  world.expect(outputs.length > 0, 'the process did not run out of memory');
   const forMemory = outputs.every((output) => output.includes('heap out of memory'));
-  world.expect(forMemory, 'it did not die for want of memory');
+  world.expect(forMemory, 'the process died for a reason other than a lack of memory');
 }
 
 const routerMemory: Case = {

@@ -1,4 +1,4 @@
-// Cases of a Redis that becomes unavailable and returns without its data.
+// The case in which Redis becomes unavailable and returns without its data.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from './case.ts';

@@ -1,4 +1,4 @@
-// Cases of routers that die or drain with many requests in flight.
+// Cases in which a router is killed, or drains, with many requests in flight.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { readCount } from '../../stack/metrics.ts';
@@ -12,7 +12,7 @@ const inFlight = 100;
 
 /**
  * Sends reads and writes while the back ends do not respond. Admission control decides how many wait for an execution,
- * how many wait for a permit and how many are refused at once.
+ * how many wait for a permit and how many are rejected immediately.
  */
 async function fill(world: World, count: number) {
   const { operations, stack } = world;
@@ -38,8 +38,8 @@ const killed: Case = {
       await world.kill(world.component('router'));
       const outcomes = await Promise.all(sent);
       world.expectWithin(2_000, performance.now() - killedAt, 'connections outlived their router for');
-      // Requests that admission control refused had a response before the kill.
-      for (const { status } of outcomes) world.expect(status === undefined || status === 503, `answered ${status}`);
+      // Requests that admission control rejected had a response before the kill.
+      for (const { status } of outcomes) world.expect(status === undefined || status === 503, `request got ${status}`);
       world.proxies.backEnds.thaw();
       await world.component('router').start();
     });
@@ -61,7 +61,7 @@ const drained: Case = {
     await pause(500);
     world.proxies.backEnds.thaw();
     for (const { status } of await Promise.all(sent))
-      world.expect([200, 503, 504].includes(status ?? 0), `in flight, answered ${status}`);
+      world.expect([200, 503, 504].includes(status ?? 0), `a request in flight got ${status}`);
     world.expect((await stopped) === 0, 'the router did not exit with 0');
     world.expectWithin(5_000, performance.now() - startedAt, 'draining took');
     await load.stop();

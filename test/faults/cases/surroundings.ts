@@ -1,4 +1,4 @@
-// Cases in which a surrounding system fails: identity provider, configuration server, MDM.
+// Cases in which an external system fails: the identity provider, the configuration server or MDM.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -24,7 +24,7 @@ const providerAway: Case = {
       await world.kill(provider);
       await pause(3_000);
       const { status } = await operations.token();
-      world.expect(status === 503, `the token path answered ${status}, not 503`);
+      world.expect(status === 503, `the token path responded with ${status}, not 503`);
       await provider.start();
     });
   },
@@ -43,7 +43,7 @@ const providerAwayAtStart: Case = {
       await router.start();
       for (let count = 0; count < 5; count++) {
         const { status, problem } = await operations.movie();
-        world.expect(status === 503, `a good token that cannot be checked was answered ${status} ${problem}`);
+        world.expect(status === 503, `a request with a good token that cannot be checked got ${status} ${problem}`);
         await operations.refused();
         await operations.health();
       }
@@ -78,7 +78,7 @@ const configurationAway: Case = {
       await world.kill(world.component('router'));
       const withoutCopy = { ...stack.routerEnv, ROUTER_PORT: '0', CONFIG_URL: url };
       const refused = await startProgram('gateway/main.ts', withoutCopy).catch((error: unknown) => error);
-      world.expect(refused instanceof ProgramFailed && refused.exitCode === 1, 'it started without its configuration');
+      world.expect(refused instanceof ProgramFailed && refused.exitCode === 1, 'the router started without a copy');
       await stack.restartRouter(env);
     });
     world.fault(restart(world));
@@ -110,10 +110,10 @@ const mdmAway: Case = {
       const before = heardOf();
       await underLoad(world, { clients: 1, pauseMs: 200, patchesPerSecond: 4 }, () => pause(60_000));
       const heard = heardOf() - before;
-      world.expect(heard === 0, `MDM heard of ${heard} changes while it was away`);
+      world.expect(heard === 0, `MDM was notified of ${heard} changes while it was unavailable`);
       await setAvailable(true);
     });
-    world.expect((await world.untilAtRest({ timeoutMs: 150_000 })) === undefined, 'MDM has not heard of every PATCH');
+    world.expect((await world.untilAtRest({ timeoutMs: 150_000 })) === undefined, 'MDM was not told of every PATCH');
   },
 };
 

@@ -1,5 +1,5 @@
-// Cases of workers that are killed: before the call, between the call and the report, after the report, and all workers
-// at once.
+// Cases in which workers are killed: before the call, between the call and the report, after the report, and all
+// workers at once.
 
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type AnyEvent, now } from '../history.ts';
@@ -27,7 +27,7 @@ function sendSome({ operations: { movie, terms, put, patch } }: World): Promise<
   return [movie, movie, movie, movie, terms, terms, put, put, patch, patch].map((send) => send());
 }
 
-/** Sends requests that reach the back ends, whose responses are delayed. */
+/** Sends requests and waits until they have reached the back ends, whose responses are held back. */
 async function sendUnanswered(world: World): Promise<{ from: number; sent: Promise<Outcome>[] }> {
   const from = now();
   world.proxies.backEnds.freezeAnswers();
@@ -38,7 +38,7 @@ async function sendUnanswered(world: World): Promise<{ from: number; sent: Promi
 
 const isWrite = ({ method }: { method: string }) => method !== 'GET';
 
-/** Returns the requests of this try, from the history. */
+/** Returns how far the requests of this try have got, from the history. */
 function progress(world: World, from: number) {
   const isOwn = (event: AnyEvent) => 'op' in event && event.op.startsWith(world.operations.prefix);
   const events = world.events().filter((event) => event.at >= from && isOwn(event));
@@ -50,10 +50,10 @@ function progress(world: World, from: number) {
 }
 
 /**
- * Waits until the workers hold the writes, according to the engine. Reads were sent before the writes and are dispatched
- * directly, without the engine's knowledge.
- * @returns the writes that they hold, which may not be all: on a busy machine, a write may get its response before the
- *   engine has its execution, which another worker then carries out
+ * Waits until the workers hold the writes, according to the engine. Reads were sent before the writes and are
+ * dispatched directly, without the engine's knowledge.
+ * @returns the writes that the workers hold. These may not be all: on a busy machine, a write may get its response
+ *   before the engine has its execution, which another worker then carries out
  */
 async function untilHandedOut(world: World, from: number): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
@@ -65,12 +65,12 @@ async function untilHandedOut(world: World, from: number): Promise<ReadonlySet<s
       state = await stateOfTask(world, op);
       return state === undefined ? isAnswered(op) : state !== 'SCHEDULED';
     };
-    await pollUntil('the task to be with its router', wasHandedOut).catch((error: Error) => {
+    await pollUntil('the router to get the task', wasHandedOut).catch((error: Error) => {
       throw new Error(`${error.message}; its last state was ${state}`);
     });
     if (state !== undefined) held.add(op);
   }
-  await pollUntil('the task to be with its worker', async () => (await world.levels()).readyTasks === 0);
+  await pollUntil('the router to hand out all tasks', async () => (await world.levels()).readyTasks === 0);
   return held;
 }
 
@@ -91,11 +91,11 @@ async function stateOfTask({ engine }: World, op: string): Promise<string | unde
   return found.find(({ correlationId }) => correlationId === op)?.tasks?.[0]?.status;
 }
 
-/** Expects that requests whose worker died have an unknown outcome (504), or 200 for a read that ran again. */
+/** Expects 504 (unknown outcome) for requests whose worker died; a read may also get 200, because it can run again. */
 function expectLost(world: World, outcomes: readonly Outcome[], reads: ReadonlySet<string>): void {
   for (const { op, status } of outcomes) {
     const isExpected = status === 504 || (status === 200 && reads.has(op));
-    world.expect(isExpected, `a ${reads.has(op) ? 'read' : 'write'} was answered ${status}`);
+    world.expect(isExpected, `a ${reads.has(op) ? 'read' : 'write'} got ${status}`);
   }
 }
 
@@ -155,10 +155,10 @@ const after: Case = {
   world,
   async tryOnce(world) {
     const { sent } = await sendUnanswered(world);
-    // Reports reach the router, but no worker receives the responses.
+    // Reports reach the router, but the router's responses do not reach the workers.
     world.proxies.api.freezeAnswers();
     world.proxies.backEnds.thaw();
-    for (const { status } of await Promise.all(sent)) world.expect(status === 200, `answered ${status}, not 200`);
+    for (const { status } of await Promise.all(sent)) world.expect(status === 200, `a request got ${status}, not 200`);
     await kill(world, after.name);
     await replace(world, after.name);
   },
@@ -172,7 +172,7 @@ const allGone: Case = {
     await outage(world, { what: allGone.name, spares: withoutExecution, kind: 'worker' }, async () => {
       await Promise.all(world.workers.map((workers) => world.kill(workers)));
       const outcomes = await Promise.all(sendSome(world));
-      for (const { status } of outcomes) world.expect(status === 504 || status === 503, `answered ${status}`);
+      for (const { status } of outcomes) world.expect(status === 504 || status === 503, `a request got ${status}`);
       await Promise.all(world.workers.map((workers) => workers.start()));
     });
   },

@@ -14,9 +14,9 @@ import { pollUntil } from '../../stack/poll-until.ts';
 
 interface FakeServer {
   readonly url: string;
-  /** Received calls, without health checks. */
+  /** Received calls, except health checks. */
   readonly calls: string[];
-  /** Handles calls; by default with 200. */
+  /** Handles calls; responds with 200 by default. */
   answer: RequestListener;
   isHealthy: boolean;
   stop(): Promise<void>;
@@ -56,7 +56,7 @@ async function startServer(): Promise<FakeServer> {
   return fake;
 }
 
-/** Starts two servers, with a long timeout: a server that a busy machine delays must not look unavailable. */
+/** Starts two servers. The timeout is long, so that a server on a busy machine does not look unavailable. */
 async function pair(timeoutMs = 60_000) {
   const servers = [await startServer(), await startServer()] as const;
   const changes: string[] = [];
@@ -93,7 +93,7 @@ describe('two servers of one engine', () => {
     expect(changes).toEqual(['0 left out']);
   });
 
-  it('one returns → it gets calls again once its health check succeeds', async () => {
+  it('one comes back → it gets calls again once its health check succeeds', async () => {
     const { servers, engine, changes } = await pair();
     await servers[0].stop();
     for (let n = 0; n < 2; n++) await post(engine);
@@ -115,7 +115,7 @@ describe('two servers of one engine', () => {
     expect(servers.map(({ calls }) => calls.length)).toEqual([1, 0]);
   });
 
-  it('one does not respond in time → unknown outcome, and it is left out until its health check succeeds', async () => {
+  it('one does not respond in time → unknown outcome, and it is excluded until its health check succeeds', async () => {
     const { servers, engine } = await pair(3_000);
     servers[0].answer = () => undefined;
     servers[0].isHealthy = false;
@@ -124,7 +124,7 @@ describe('two servers of one engine', () => {
     expect(servers.map(({ calls }) => calls.length)).toEqual([1, 4]);
   });
 
-  it('one does not respond within a shorter deadline of the call → it is not excluded', async () => {
+  it('one does not respond by the earlier deadline of a call → it is not excluded', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = () => undefined;
     expect(await kindOf(engine.startWorkflow({ name: 'moviesWF', version: 1, input: {} }, 2_000))).toBe('interrupted');
@@ -142,7 +142,7 @@ describe('two servers of one engine', () => {
     expect(engine.leftOut).toEqual([]);
   });
 
-  it('both unavailable → unreachable at once; one returns → calls succeed at once', async () => {
+  it('both unavailable → unreachable; one comes back → the next call succeeds', async () => {
     const { servers, engine } = await pair();
     await Promise.all(servers.map((server) => server.stop()));
     for (let n = 0; n < 4; n++) expect(await kindOf(post(engine))).toBe('unreachable');
@@ -156,7 +156,7 @@ describe('two servers of one engine', () => {
     expect(servers.flatMap(({ calls }) => calls)).toEqual([]);
   });
 
-  it('an error status is a response: it is returned, and no server is excluded', async () => {
+  it('one responds with an error status → the response is returned, and no server is excluded', async () => {
     const { servers, engine } = await pair();
     servers[0].answer = (_request, response) => response.writeHead(500).end('{}');
     expect((await post(engine)).status).toBe(500);
@@ -180,7 +180,7 @@ it('one server has a certificate that is not trusted → the other gets every ca
   expect(engine.leftOut).toEqual([url]);
 });
 
-it('one server: it is never left out', async () => {
+it('a single server is never excluded', async () => {
   const server = await startServer();
   const engine = new Engine({ url: server.url, timeoutMs: 60_000, connections: 2 });
   cleanUps.push(() => engine.close());

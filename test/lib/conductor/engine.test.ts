@@ -1,4 +1,4 @@
-// Tests of calls to a misbehaving engine: each ends in time, with the kind of error that callers expect.
+// Tests of calls to a faulty engine: each ends in time, with the kind of error that callers expect.
 
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -10,6 +10,7 @@ import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import type { EngineError } from '#lib/conductor/engine-error.ts';
 import { sendCall } from '#lib/conductor/send-call.ts';
 import { makeCertificate } from '../../stack/certificate.ts';
+import { pollUntil } from '../../stack/poll-until.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -31,23 +32,59 @@ async function engineThat(answer: RequestListener, { connections = 4, timeoutMs 
   return engine;
 }
 
-it('does not report a call whose caller disconnects: the engine has not failed', async () => {
-  const arrived = Promise.withResolvers<void>();
-  const server = createServer(() => arrived.resolve()).listen(0, '127.0.0.1');
+/** Returns a client for an engine that does not respond, with the calls that it reports and those that have arrived. */
+async function observedEngine(timeoutMs = 60_000) {
+  let arrived = 0;
+  const server = createServer(() => void (arrived += 1)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const reported: EngineCall[] = [];
-  const engine = new Engine({ url, timeoutMs: 60_000, connections: 1, observe: (call) => reported.push(call) });
+  const engine = new Engine({ url, timeoutMs, connections: 1, observe: (call) => reported.push(call) });
   cleanUps.push(
-    async () => void server.close(),
+    async () => {
+      server.closeAllConnections();
+      server.close();
+    },
     () => engine.close(),
   );
+  return { engine, server, reported, arrived: () => arrived };
+}
+
+it('does not report a call whose caller disconnects: the engine has not failed', async () => {
+  const { engine, reported, arrived } = await observedEngine();
   const leaving = new AbortController();
   const call = engine.request({ method: 'GET', path: '/api/x', signal: leaving.signal });
-  await arrived.promise;
+  await pollUntil('the call to arrive', () => arrived() === 1);
   leaving.abort();
   expect(await failureOf(call)).toBe('interrupted');
   expect(reported).toEqual([]);
+});
+
+describe('the report of a call without a response', () => {
+  const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
+  const unanswered = { outcome: 'interrupted', endedEarly: false };
+
+  it('says that the call ended early when its own deadline was earlier than the general timeout', async () => {
+    const { engine, reported } = await observedEngine();
+    await failureOf(engine.startWorkflow(request, 100));
+    expect(reported).toMatchObject([{ ...unanswered, endedEarly: true }]);
+  });
+
+  it('does not say so when the general timeout was earlier than its own deadline', async () => {
+    const { engine, reported } = await observedEngine(100);
+    await failureOf(engine.startWorkflow(request, 60_000));
+    await failureOf(start(engine));
+    expect(reported).toMatchObject([unanswered, unanswered]);
+  });
+
+  it('does not say so when the connection broke before its own deadline', async () => {
+    const { engine, server, reported, arrived } = await observedEngine();
+    const call = failureOf(engine.startWorkflow(request, 30_000));
+    await pollUntil('the call to arrive', () => arrived() === 1);
+    server.closeAllConnections();
+    await call;
+    expect(reported).toMatchObject([unanswered]);
+  });
 });
 
 const failureOf = (call: Promise<unknown>) =>
@@ -64,7 +101,7 @@ describe('a start', () => {
   });
 
   it.each(['', '<!doctype html><title>Bad gateway</title>', '{"well":"formed"}', '{"workflowId":"', 'x'.repeat(200)])(
-    'whose response is 200 with something other than an id (%j): the outcome is unknown',
+    'whose response is 200 with something other than an id (%j): has an unknown outcome',
     async (body) => {
       expect(await failureOf(start(await engineThat((_request, response) => response.end(body))))).toBe('interrupted');
     },
@@ -85,7 +122,7 @@ describe('an engine that does not respond', () => {
     expect(arrived).toBe(2);
   });
 
-  it('a start with a deadline earlier than the timeout of other calls ends at its deadline', async () => {
+  it('a start whose deadline is earlier than the general timeout ends at its deadline', async () => {
     const engine = await engineThat(() => undefined);
     const startedAt = performance.now();
     const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
@@ -93,7 +130,7 @@ describe('an engine that does not respond', () => {
     expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
-  it('a body that arrives in small pieces without end does not keep a call open', async () => {
+  it('an endless body that arrives in small pieces does not keep a call open', async () => {
     const drip: RequestListener = (_request, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write(' '), 50);
@@ -104,7 +141,7 @@ describe('an engine that does not respond', () => {
   });
 });
 
-/** Returns a client of an engine that has an https URL. */
+/** Returns a client for an engine with an https URL. */
 async function engineAt(server: TcpServer): Promise<Engine> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
@@ -116,7 +153,7 @@ async function engineAt(server: TcpServer): Promise<Engine> {
   return engine;
 }
 
-/** Sends a call that fails with this error of the connection, before the request starts or afterwards. */
+/** Sends a call that fails with this connection error, either before or after the request starts. */
 function callThatFails(error: { code: string; syscall: string }, { hasStarted = false } = {}): Promise<unknown> {
   const controller = {} as Dispatcher.DispatchController;
   const dispatcher = {

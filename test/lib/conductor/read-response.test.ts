@@ -1,4 +1,4 @@
-// Tests of the engine's error texts in messages: reasons are kept, values of an execution are not.
+// Tests of how messages quote the engine's error texts: reasons are kept, values of an execution are not.
 
 import { describe, expect, it, test } from 'vitest';
 import { Engine } from '#lib/conductor/engine.ts';
@@ -17,7 +17,7 @@ const responseOf = (status: number, body: unknown) => ({
   headers: {},
   body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
 });
-/** Returns every text of an error that a log line would contain. */
+/** Returns the JSON of the error fields that a log line would contain. */
 async function loggedOf(call: () => unknown): Promise<string> {
   try {
     await call();
@@ -28,7 +28,7 @@ async function loggedOf(call: () => unknown): Promise<string> {
   throw new Error('the call did not fail');
 }
 
-describe('the SQL of an exception', () => {
+describe('an SQL error of the engine', () => {
   const refused = responseOf(500, { status: 500, message: sql, instance: 'engine', retryable: false });
   const api = new ExecutionApi(async () => refused);
   const metadata = new MetadataApi(async () => refused);
@@ -38,9 +38,9 @@ describe('the SQL of an exception', () => {
     ['a search', () => api.search({}, { offset: 0, size: 1 })],
     ['a read', () => api.readWhole('e-1')],
     ['a retry', () => api.retry('e-1')],
-    ['the metadata', () => metadata.readPollData()],
+    ['a call for metadata', () => metadata.readPollData()],
     ['any call', () => expectSuccess(refused, 'any call')],
-  ])('of %s → the status and where to look, but no value', async (_label, call) => {
+  ])('in response to %s → the status and where to look, but no value', async (_label, call) => {
     const logged = await loggedOf(call);
     expect(logged).toContain('500');
     expect(logged).toContain("see the engine's log for the reason");

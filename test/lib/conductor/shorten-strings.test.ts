@@ -1,5 +1,5 @@
-// Tests of shortening strings in any JSON, in chunks of any size: the result is JSON, short strings are unchanged, long
-// ones keep their beginning.
+// Tests of shortening strings in any JSON, in chunks of any size: the result is JSON, short strings are unchanged, and
+// long strings keep their beginning.
 
 import { fc } from '../../run/properties.ts';
 import { expect, it } from 'vitest';
@@ -15,7 +15,7 @@ function shorten(bytes: Buffer, pieceBytes: number): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** Expects that each string of `value` is the string of `original`, or a long enough beginning of it. */
+/** Expects each string of `value` to equal that of `original`, or to be a long enough beginning of it. */
 function expectShortened(value: unknown, original: unknown): void {
   if (typeof original === 'string') {
     const text = value as string;

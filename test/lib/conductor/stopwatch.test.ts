@@ -5,14 +5,14 @@ import { startStopwatch } from '#lib/conductor/stopwatch.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-it('counts by the wall clock when it has advanced further than the monotonic clock, as when the machine was suspended', () => {
+it('uses the wall clock when it has advanced further than the monotonic clock, as after a suspension', () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const elapsedMs = startStopwatch();
   vi.setSystemTime(Date.now() + 90_000);
   expect(elapsedMs()).toBeGreaterThanOrEqual(90_000);
 });
 
-it('counts by the monotonic clock when the wall clock was set back', () => {
+it('uses the monotonic clock when the wall clock was set back', () => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] });
   const elapsedMs = startStopwatch();
   vi.advanceTimersByTime(5_000);

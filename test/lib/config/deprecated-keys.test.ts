@@ -65,7 +65,7 @@ describe('a deprecated name', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('is an error beside the current key with another value, whichever layer is last', async () => {
+  it('is an error beside the current key when their values differ, whichever layer is last', async () => {
     const { href } = pathToFileURL(join(rootDir, 'remote.properties'));
     expect(await problemsOf({ ...remote(), [variableOf(current)]: '2000' })).toEqual([
       `${href}: ${deprecated} is the deprecated name of ${current}, which has another value (environment): remove ${deprecated}`,

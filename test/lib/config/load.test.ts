@@ -20,7 +20,7 @@ let base: string;
 /** Body of every response; null = 404; undefined = depends on the path. */
 let served: string | null | undefined;
 let requests: { url: string | undefined; authorization: string | undefined }[] = [];
-/** Number of open connections with a response for `/endless.properties`, and of all since the start. */
+/** Number of connections with a response for `/endless.properties`: the open ones, and all since the start. */
 const endless = { open: 0, all: 0 };
 
 beforeAll(async () => {
@@ -183,6 +183,22 @@ describe('problems are all reported at once', () => {
       ]);
   });
 
+  it.each(['u:50%off@h', 'u%:hush@h', 'u:a/b@h', 'h/abc', 'h/1/2', '/1'])(
+    'an address of Redis with which no connection is possible, such as redis://%s, without repeating it',
+    async (address) => {
+      const problems = await problemsOf({ REDIS_URL: `redis://${address}` });
+      expect(problems).toEqual([
+        'environment: redis.url must be rediss://user:password@host:port, or redis://…; percent-encode special characters of the user and the password (% is %25); the path, if any, must be the number of a database, such as /1',
+      ]);
+    },
+  );
+
+  it('no address of Redis with which a connection is possible', async () => {
+    expect(await problemsOf({ REDIS_URL: 'redis:foo' })).toHaveLength(1);
+    for (const address of ['redis://h', 'rediss://h:6380/', 'REDIS://u:50%25off@[::1]:6379/12', 'redis://:p@h/0'])
+      expect(await problemsOf({ REDIS_URL: address })).toEqual([]);
+  });
+
   it('any other malformed URL, without its password', async () => {
     for (const password of ['hush', 'hu,sh', 'hu@sh', 'hu"sh', 'hu#sh', 'hu/sh', 'hu?sh']) {
       const [problem] = await problemsOf({ OAUTH_ISSUER: `htp://user:${password}@id.example.org` });
@@ -219,7 +235,7 @@ describe('remote files', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('are not fetched any longer once the signal aborts', async () => {
+  it('are no longer fetched once the signal is aborted', async () => {
     requests = [];
     const stopping = new AbortController();
     const env = { CONFIG_URL: `${base}/never.properties`, CONFIG_TIMEOUTMS: '1000000' };
@@ -240,7 +256,7 @@ describe('remote files', () => {
   it.each([
     ['missing.properties', true],
     ['moved.properties', false],
-  ])('%s: the error reports an outage: %s', async (file, isOutage) => {
+  ])('%s: the error has isOutage %s', async (file, isOutage) => {
     await expect(loadConfig({ env: { CONFIG_URL: `${base}/${file}` } })).rejects.toMatchObject({ isOutage });
   });
 
@@ -331,14 +347,14 @@ describe('a duration that can be switched off', () => {
     /\b0 ?[=:]/.test((type as { description?: string }).description ?? ''),
   );
 
-  it.each(documented.map(([key]) => key))('%s accepts the 0 of its description', async (key) => {
+  it.each(documented.map(([key]) => key))('%s accepts 0, as its description says', async (key) => {
     const { config } = await loadConfig({ env: { [variableOf(key)]: '0' } });
     expect(config[key as ConfigKey]).toBe(0);
   });
 });
 
 describe('a duration', () => {
-  it('in milliseconds is far below 2^31, beyond which a timer fires at once', async () => {
+  it('in milliseconds is at most 10^9, because a timer of 2^31 ms or more fires at once', async () => {
     const keys = Object.keys(configSchema.properties).filter((key) => key.endsWith('Ms'));
     const problems = await problemsOf(Object.fromEntries(keys.map((key) => [key, '1000000001'])));
     expect(problems).toHaveLength(keys.length);

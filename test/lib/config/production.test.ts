@@ -55,11 +55,19 @@ describe('production', () => {
     expect(problems.join()).not.toMatch(/worker-secret|hidden|den@/);
   });
 
-  it('one of several addresses of the engine is public → refused, and the message names it', async () => {
+  it('several engine addresses are refused when one of them is public, and the message names it', async () => {
     const CONDUCTOR_URL = 'http://10.0.0.5:8080, http://203.0.113.7:8080';
     expect(await problemsOf({ ...production, CONDUCTOR_URL })).toEqual([
       expect.stringContaining('conductor.url is http://203.0.113.7:8080: the engine has no authentication'),
     ]);
+  });
+
+  it.each([
+    ['conductor.apiURL', { CONDUCTOR_APIURL: 'HTTP://router.example.org/conductor/api' }],
+    ['mdm.updateQueueURL', { MDM_UPDATEQUEUEURL: 'AMQP://rabbit.example.org' }],
+    ['redis.url', { REDIS_URL: 'Redis://redis.example.org' }],
+  ])('%s is refused without TLS even if its scheme is in upper case', async (key, env) => {
+    expect(await problemsOf({ ...production, ...env })).toEqual([expect.stringContaining(`production: ${key} is `)]);
   });
 
   it.each([
@@ -76,7 +84,7 @@ describe('production', () => {
   });
 
   it.each(['0.0.0.0', '[::]', '203.0.113.7', '[2001:db8::1]', '[::ffff:203.0.113.7]'])(
-    'an engine at %s is refused, unless accepted',
+    'an engine at %s is refused unless accepted',
     async (host) => {
       const open = { ...production, CONDUCTOR_URL: `http://${host}:8082` };
       expect(await problemsOf(open)).toEqual([expect.stringContaining('the engine has no authentication')]);
@@ -84,13 +92,13 @@ describe('production', () => {
     },
   );
 
-  it.each(['127.0.0.1', 'keycloak', '10.0.0.5'])('an http issuer at %s needs to be accepted', async (host) => {
+  it.each(['127.0.0.1', 'keycloak', '10.0.0.5'])('an http issuer at %s is refused unless accepted', async (host) => {
     const near = { NODE_ENV: 'production', OAUTH_ISSUER: `http://${host}:8083` };
     expect(await problemsOf(near)).toEqual([expect.stringContaining('oauth.issuer is http://')]);
     expect(await problemsOf({ ...near, PRODUCTION_ACCEPTS: 'http-issuer' })).toEqual([]);
   });
 
-  it('a public http issuer is refused even when accepted', async () => {
+  it('a public http issuer is refused even if the operator accepts http issuers', async () => {
     const far = { NODE_ENV: 'production', OAUTH_ISSUER: 'http://id.example.org', PRODUCTION_ACCEPTS: 'http-issuer' };
     expect(await problemsOf(far)).toHaveLength(1);
   });
@@ -105,7 +113,7 @@ describe('production', () => {
     });
     afterAll(() => answers.close());
 
-    it('is refused, unless the operator accepts it', async () => {
+    it('is refused unless the operator accepts it', async () => {
       body = 'log.level=warn';
       const env = { ...production, CONFIG_URL: address };
       const problems = await problemsOf(env);
@@ -116,12 +124,12 @@ describe('production', () => {
       expect(await problemsOf({ ...env, PRODUCTION_ACCEPTS: 'http-config' })).toEqual([]);
     });
 
-    it('cannot accept itself', async () => {
+    it('cannot accept itself through production.accepts', async () => {
       body = 'production.accepts=http-config';
       expect(await problemsOf({ ...production, CONFIG_URL: address })).toHaveLength(1);
     });
 
-    it('on a public host is refused even when accepted', () => {
+    it('on a public host is refused even if the operator accepts it', () => {
       const far = { 'config.url': ['http://203.0.113.9/x.properties'], 'production.accepts': ['http-config' as const] };
       expect(checkProduction(far, {})).toEqual([
         'production: config.url is http://203.0.113.9/x.properties: it must be https',

@@ -26,7 +26,7 @@ const stack: RunningStack = {
 const deadPid = () => spawnSync(process.execPath, ['--version']).pid;
 
 describe('the file of a running stack', () => {
-  it('returns what was written, readable by its owner only, until it is removed', () => {
+  it('can be read back, by its owner only, until it is removed', () => {
     const remove = writeRunningStack(stateDir, stack);
     expect(readRunningStack(stateDir)).toEqual(stack);
     expect(readdirSync(stateDir)).toEqual(['stack.json']);
@@ -41,12 +41,12 @@ describe('the file of a running stack', () => {
     ['it was written before the last boot', () => ({ ...stack, startedAt: '2001-01-01T00:00:00Z' })],
     ['it has no process id', () => ({ ...stack, pid: undefined })],
     ['it is not an object', () => null],
-  ])('returns undefined when %s', (_what, content) => {
+  ])('is ignored when %s', (_what, content) => {
     writeFileSync(join(stateDir, 'stack.json'), JSON.stringify(content()));
     expect(readRunningStack(stateDir)).toBeUndefined();
   });
 
-  it.skipIf(readBootId() === undefined)('depends on the boot, not on the clock', () => {
+  it.skipIf(readBootId() === undefined)('is used until the next boot, whatever the clock says', () => {
     writeRunningStack(stateDir, { ...stack, startedAt: '2001-01-01T00:00:00Z' });
     expect(readRunningStack(stateDir)).toMatchObject({ router: stack.router });
     const bootId = '6a1f5f3e-0000-4000-8000-000000000000';
@@ -54,7 +54,7 @@ describe('the file of a running stack', () => {
     expect(readRunningStack(stateDir)).toBeUndefined();
   });
 
-  it.skipIf(readBootId() === undefined)('is ignored when its pid belongs to another process now', () => {
+  it.skipIf(readBootId() === undefined)('is ignored when its pid now belongs to another process', () => {
     writeRunningStack(stateDir, stack);
     const file = join(stateDir, 'stack.json');
     const content = JSON.parse(readFileSync(file, 'utf8')) as { processStartTime: string };
@@ -63,13 +63,13 @@ describe('the file of a running stack', () => {
     expect(readRunningStack(stateDir)).toBeUndefined();
   });
 
-  it('returns undefined when the file is not JSON, or the directory does not exist', () => {
+  it('is ignored when it is not JSON or its directory does not exist', () => {
     writeFileSync(join(stateDir, 'stack.json'), '{"pid":');
     expect(readRunningStack(stateDir)).toBeUndefined();
     expect(readRunningStack(join(stateDir, 'none'))).toBeUndefined();
   });
 
-  it('replaces the file of a stack that ended without removing it', () => {
+  it('is replaced when its stack ended without removing it', () => {
     writeRunningStack(stateDir, { ...stack, pid: deadPid() });
     writeRunningStack(stateDir, stack);
     expect(readRunningStack(stateDir)).toEqual(stack);

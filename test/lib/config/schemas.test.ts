@@ -1,4 +1,4 @@
-// Tests that the schemas are valid, because programs do not check this when they compile them.
+// Tests that the schemas are valid. Programs compile them without checking this.
 
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { gatewayConfigSchema } from '../../../gateway/plugin-api/gateway-config-
 const { workflowSchema, taskDefSchema, eventHandlerSchema } = definitions;
 
 it.each(Object.entries({ configSchema, gatewayConfigSchema, workflowSchema, taskDefSchema, eventHandlerSchema }))(
-  '%s is a JSON Schema of draft 7',
+  '%s is a valid JSON Schema (draft 7)',
   (_name, schema) => {
     const ajv = new Ajv({ allErrors: true });
     expect(ajv.validateSchema(schema), ajv.errorsText()).toBe(true);

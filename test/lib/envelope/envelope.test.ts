@@ -31,19 +31,19 @@ describe('a body', () => {
     ['a byte order mark', '\ufeff{}', 'text'],
     ['a real NUL', 'a\0b', 'base64'],
     ['an engine expression', '{"a":"${workflow.secrets.X}"}', 'base64'],
-  ])('%s travels unchanged', (_title, text, encoding) => {
+  ])('%s survives the round trip unchanged', (_title, text, encoding) => {
     const bytes = Buffer.from(text);
     const encoded = throughEngine(encodeBody(bytes));
     expect(encoded.bodyEncoding).toBe(encoding);
     expect(decodeBody(encoded).equals(bytes)).toBe(true);
   });
 
-  it('bytes that are not UTF-8 travel as base64', () => {
+  it('bytes that are not UTF-8 survive the round trip', () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28]);
     expect(decodeBody(throughEngine(encodeBody(bytes))).equals(bytes)).toBe(true);
   });
 
-  it('a large one is compressed, and never stored as text', () => {
+  it('a large body is compressed, and never stored as text', () => {
     const bytes = Buffer.from('many words '.repeat(100_000));
     const encoded = encodeBody(bytes);
     expect(encoded.bodyEncoding).toBe('gzip+base64');
@@ -51,7 +51,7 @@ describe('a body', () => {
     expect(decodeBody(encoded).equals(bytes)).toBe(true);
   });
 
-  it('an empty one is absent', () => {
+  it('an empty body is omitted', () => {
     expect(encodeBody(Buffer.alloc(0))).toEqual({});
     expect(decodeBody({})).toHaveLength(0);
   });
@@ -107,13 +107,13 @@ describe('a request', () => {
     );
   });
 
-  it('keeps the difference between no query and an empty one', () => {
+  it('keeps the difference between no query and an empty query', () => {
     const body = Buffer.alloc(0);
     expect(readInbound(throughEngine(createInbound({ ...request, query: undefined, body }))).query).toBeUndefined();
     expect(readInbound(throughEngine(createInbound({ ...request, query: '', body }))).query).toBe('');
   });
 
-  it('is missing from the task input: refused with a message that says so', () => {
+  it('that is missing from the task input is refused with a message that says so', () => {
     expect(() => readInbound(undefined)).toThrow(/no `inbound`/);
   });
 
@@ -145,14 +145,14 @@ describe('a response', () => {
 });
 
 describe('headers', () => {
-  it('are counted as HTTP/1.1 writes them', () => {
+  it('are measured as HTTP/1.1 writes them', () => {
     expect(sizeOfHeaders({})).toBe(0);
     expect(sizeOfHeaders({ etag: '"1"', link: ['<a>', '<bc>'] })).toBe(
       'etag: "1"\r\nlink: <a>\r\nlink: <bc>\r\n'.length,
     );
   });
 
-  it('credentials, cookies and hop-by-hop fields never travel, even when configured', () => {
+  it('credentials, cookies and hop-by-hop fields are never passed on, even when configured', () => {
     const names = [
       'authorization',
       'cookie',
@@ -167,7 +167,7 @@ describe('headers', () => {
     expect(pickHeaders(fields, responseHeaderFilter(names))).toEqual({});
   });
 
-  it('a Connection field of 1 MB takes linear time, not quadratic time, which would be minutes', () => {
+  it('a Connection field of 1 MB takes linear time; quadratic time would take minutes', () => {
     const startedAt = performance.now();
     const fields = { connection: `etag \t,a${' '.repeat(1_000_000)}b`, etag: '"1"', link: '<a>' };
     expect(pickHeaders(fields, responseHeaderFilter())).toEqual({ link: '<a>' });
@@ -176,7 +176,7 @@ describe('headers', () => {
 });
 
 describe('a failure', () => {
-  it('is parsed from the reason, even after a prefix of the engine', () => {
+  it('is parsed from the reason, even after a prefix that the engine adds', () => {
     const reason = formatFailure('back-end-timeout', 'no response within 20000 ms');
     expect(parseFailure(reason)).toEqual({ code: 'back-end-timeout', text: 'no response within 20000 ms' });
     const wrapped = `Task abc failed with status: FAILED_WITH_TERMINAL_ERROR and reason: '${reason}'`;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { maskPayload } from '#lib/envelope/mask-payload.ts';
 
 describe('maskPayload', () => {
-  it('shows fields without personal data; for other texts shows only the type and length, for other numbers only the type', () => {
+  it('shows fields without personal data, the type and length of other texts, and the type of other numbers', () => {
     const inbound = {
       httpMethod: 'PATCH',
       path: '/persons/B00417733',
@@ -34,7 +34,7 @@ describe('maskPayload', () => {
     });
   });
 
-  it('masks a known field whose value has another form', () => {
+  it('masks a known field whose value has an unexpected form', () => {
     expect(maskPayload({ clientId: 'Ada Lovelace', route: { name: 'Ada' }, misCode: 'ada@example.org' })).toEqual({
       clientId: '‹text, length 12›',
       route: { name: '‹text, length 3›' },
@@ -49,7 +49,7 @@ describe('maskPayload', () => {
     });
   });
 
-  it('masks field names that are data', () => {
+  it('masks field names that may be personal data', () => {
     const masked = maskPayload({ 'ada@example.org': 1, B00417733: 2, ABC1234: 3, 'a b': 4 });
     expect(masked).toEqual({
       '‹name 1›': '‹number›',
@@ -67,7 +67,7 @@ describe('maskPayload', () => {
     expect(JSON.stringify(maskPayload(deep))).toContain('‹…›');
   });
 
-  it('never shows a string of a field that may have personal data', () => {
+  it('never shows a string of a field that may contain personal data', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(maskPayload({ value: ['needle', value], inner: { needle2: 'needle', value } }));

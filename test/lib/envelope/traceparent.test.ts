@@ -1,5 +1,5 @@
-// Tests of `traceparent`: which values are valid, and that it travels beside the request, encrypted or not, without
-// changing it.
+// Tests of `traceparent`: which values are valid, and that it is sent unencrypted beside the request, which it does not
+// change.
 
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -20,12 +20,12 @@ it.each([
   ['', false],
   [undefined, false],
   [[traceparent], false],
-])('%j: %s', (value, expected) => {
+])('%j is valid: %s', (value, expected) => {
   expect(isTraceparent(value)).toBe(expected);
 });
 
 describe.each([
-  ['in clear', {}],
+  ['in plain text', {}],
   ['encrypted', { 'payload.key': `k:${randomBytes(32).toString('base64')}` }],
 ])('a request %s', (_title, keys) => {
   const codec = createPayloadCodec({ 'payload.decryptionKeys': [], 'payload.key': undefined, ...keys });
@@ -34,13 +34,13 @@ describe.each([
     ...{ clientId: 'demo', route: 'movies', body: Buffer.alloc(0) },
   };
 
-  it('with a traceparent: it travels beside the request, which is unchanged', () => {
+  it('with a traceparent: is unpacked unchanged, and the traceparent stays readable', () => {
     const inbound = codec.packInbound({ ...request, traceparent }, []);
     expect(traceparentOf({ inbound })).toBe(traceparent);
     expect(codec.unpackInbound(inbound)).toMatchObject({ httpMethod: 'GET', path: '/x', requestId: 'r-1' });
   });
 
-  it('without a traceparent: nothing is added', () => {
+  it('without a traceparent: gets none', () => {
     const inbound = codec.packInbound(request, []);
     expect(inbound).not.toHaveProperty('traceparent');
     expect(traceparentOf({ inbound })).toBeUndefined();

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 
 describe('TransientMap', () => {
-  it('behaves as a Map does, whatever is set and deleted', () => {
+  it('behaves like a Map, whatever is set and deleted', () => {
     const key = fc.integer({ min: 0, max: 9 });
     const steps = fc.array(
       fc.oneof(
@@ -39,7 +39,7 @@ describe('TransientMap', () => {
     expect(map.delete('there')).toBe(false);
   });
 
-  it('lets entries be deleted while it is iterated', () => {
+  it('allows entries to be deleted during an iteration', () => {
     const map = new TransientMap<number, string>().set(1, 'one').set(2, 'two').set(3, 'three');
     const seen: string[] = [];
     for (const [key, value] of map) {
@@ -53,8 +53,8 @@ describe('TransientMap', () => {
 describe('a deleted or attached object', () => {
   it.each(['map', 'attachment'])('does not reach the old generation: %s', (kind) => {
     const promoted = Number(execFileSync(process.execPath, ['--expose-gc', churnPath, kind], { encoding: 'utf8' }));
-    // Measured for 100 million bytes: 1.1 million for TransientMap, 0 for Attachment; 32 million for Map, 3 million for
-    // WeakMap.
+    // Measured for 100 million allocated bytes: 1.1 million with TransientMap, 0 with Attachment, 32 million with Map,
+    // and 3 million with WeakMap.
     expect(promoted).toBeLessThan(2_000_000);
   });
 });

@@ -1,4 +1,4 @@
-// Tests of host name lookups: shared queries, and the last addresses while the name service is slow or unavailable.
+// Tests of host name lookups: shared queries, and reuse of addresses while the name service is slow or unavailable.
 
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { createServer, get } from 'node:http';
@@ -11,7 +11,7 @@ import { listenOnLoopback } from '../../../dev/loopback-server.ts';
 const one: LookupAddress[] = [{ address: '192.0.2.1', family: 4 }];
 const two: LookupAddress[] = [{ address: '192.0.2.2', family: 4 }];
 
-/** Starts a name service whose queries the test answers, in their order. */
+/** Starts a name service whose queries the test itself answers. */
 function startNameService() {
   const asked: { hostname: string; answer: PromiseWithResolvers<LookupAddress[]> }[] = [];
   const socketLookup = createLookup((hostname) => {
@@ -38,7 +38,7 @@ describe('createLookup', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('returns one address to a caller that does not request all', async () => {
+  it('returns one address to a caller that does not request all of them', async () => {
     const { asked, look } = startNameService();
     const found = look('engine', {});
     asked[0]?.answer.resolve(one);
@@ -58,7 +58,7 @@ describe('createLookup', () => {
     expect(await again).toEqual(two);
   });
 
-  it('returns the last addresses when the name service fails, but not for a name that is gone', async () => {
+  it('returns the last addresses when the name service fails, but not for a name that no longer exists', async () => {
     const { asked, look } = startNameService();
     const first = look('engine');
     asked[0]?.answer.resolve(one);
@@ -74,7 +74,7 @@ describe('createLookup', () => {
     await expect(unknown).rejects.toThrow('EAI_AGAIN');
   });
 
-  it('connects a socket to a name of this machine', async () => {
+  it('connects a socket to a host name of this machine', async () => {
     const server = await listenOnLoopback(
       createServer((_request, response) => void response.end()),
       { host: 'localhost' },

@@ -18,12 +18,12 @@ it.each([
   ['two codings', brotliCompressSync(gzipSync(json)), 'gzip, br'],
   ['a byte order mark', Buffer.concat([Buffer.from('\ufeff'), json]), undefined],
   ['a byte order mark in gzip', gzipSync(Buffer.concat([Buffer.from('\ufeff'), json])), 'gzip'],
-])('%s', (_name, body, coding) => expect(read(body, coding)).toEqual(json));
+])('%s → the plain JSON', (_name, body, coding) => expect(read(body, coding)).toEqual(json));
 
 it.each([
   ['a damaged body', json, 'gzip'],
   ['an unknown coding', json, 'zstd'],
-  ['the name of a member of every object', json, 'constructor'],
+  ['a coding named like a property of every object', json, 'constructor'],
 ])('%s → unchanged', (_name, body, coding) => expect(read(body, coding)).toBe(body));
 
 it('a body that would be too large, or more than three codings → unchanged', () => {

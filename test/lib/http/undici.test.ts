@@ -1,4 +1,4 @@
-// Tests of the clients of router and workers against a server that prefers HTTP/2, as TLS load balancers do.
+// Tests of the HTTP clients of the router and workers against a server that prefers HTTP/2, as TLS load balancers do.
 
 import { once } from 'node:events';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
@@ -32,7 +32,7 @@ afterAll(() => {
   server?.close();
 });
 
-/** Sends one call with a client, and closes the client. */
+/** Sends one call with a client, then closes the client. */
 async function callOnce<C extends { close(): Promise<void> }>(client: C, call: (client: C) => Promise<unknown>) {
   await call(client);
   await client.close();
@@ -62,7 +62,7 @@ const calls: [string, () => Promise<void>][] = [
   ],
 ];
 
-it.each(calls)('HTTP/1.1 between %s, so that the connection of a call ends with its deadline', async (_where, call) => {
+it.each(calls)('HTTP/1.1 between %s, so that a call that times out closes its connection', async (_where, call) => {
   versions.length = 0;
   await call();
   expect(new Set(versions)).toEqual(new Set(['1.1']));

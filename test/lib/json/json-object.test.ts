@@ -16,7 +16,7 @@ describe('parseJsonObject', () => {
     });
   });
 
-  it('replaces numbers with the value that the caller returns', () => {
+  it('replaces numbers with the values that the callback returns', () => {
     expect(parseJsonObject(Buffer.from('{"a":1,"b":"1"}'), (digits) => `number ${digits}`)).toEqual({
       a: 'number 1',
       b: '1',

@@ -1,4 +1,4 @@
-// Tests that the builders of JSON schemas return the same as TypeBox for the same calls.
+// Tests that the JSON Schema builders return the same schemas as TypeBox for the same calls.
 
 import { Type as TypeBox } from 'typebox';
 import { expect, it } from 'vitest';
@@ -17,7 +17,7 @@ const build = (type: typeof Type) => ({
   cyclic: type.Cyclic({ Node: type.Object({ next: type.Optional(type.Ref('Node')) }) }, 'Node'),
 });
 
-it('builds what TypeBox builds', () => {
+it('builds the same schemas as TypeBox', () => {
   const text = (value: unknown) => JSON.stringify(value, null, 2);
   expect(text(build(Type))).toBe(text(build(TypeBox)));
 });

@@ -41,7 +41,7 @@ const responseOf = ({ responses = {} }: Operation, status: string) => (responses
 /** Returns the problem codes of a status, from the name of its response component. */
 const codesOf = ({ responses = {} }: Operation, status: string) => {
   const { $ref = '' } = ((responses as Responses)[status] ?? {}) as { $ref?: string };
-  // If several responses would have the same name, a number follows it.
+  // If several components would have the same name, a number is appended to it.
   return ($ref.split('/').at(-1)?.split('.') ?? []).filter((part) => !/^[0-9]*$/.test(part));
 };
 
@@ -89,8 +89,8 @@ describe('the document of a route with a workflow', () => {
     const limits = ['RateLimit', 'RateLimit-Policy'];
     const later = [...limits, 'Server-Timing', 'Idempotency-Replayed'];
     const none: string[] = [];
-    // 401 comes from an earlier policy and 408 from the server; the workflow policy reads the key, and any part may
-    // cause 500.
+    // 401 comes from an earlier policy, and 408 from the server. The workflow policy reads the idempotency key. Any
+    // part may cause 500.
     const expected = { 400: later, 401: none, 408: none, 409: later, 413: later, 429: limits, 500: later, 504: later };
     for (const [status, fields] of Object.entries(expected)) {
       const headers = headersOf(write, status);
@@ -109,7 +109,7 @@ describe('the document of a route with versions', () => {
       path: '/a',
     });
 
-  it('the parameter with the versions and the scope, its problems, and the field on every response', () => {
+  it('has the parameter with the versions and the scope, its problems, and the header field on every response', () => {
     const { parameters, problems, headers, problemHeaders } = described('choose') ?? {};
     const parameter = parameters?.find(({ name }) => name === 'X-Workflow-Version');
     expect(parameter).toMatchObject({ in: 'header', schema: { enum: ['1', '2'] } });
@@ -125,13 +125,13 @@ describe('the document of a route with versions', () => {
     );
   });
 
-  it('a route with one version: has none of these', () => {
+  it('a route with one version: has no parameter, problem or header field for versions', () => {
     expect(describeVersions(one, 'choose')).toEqual({ problems: [], parameters: [], headers: {}, problemHeaders: {} });
   });
 });
 
 describe('the document of /executions', () => {
-  it('GET and DELETE of one execution: its document, and the problems of each', () => {
+  it('GET and DELETE of one execution: both return its state, and each lists its own problems', () => {
     const [look, cancel] = [operationOf('/executions/{id}', 'get'), operationOf('/executions/{id}', 'delete')];
     expect(headerParametersOf(look)).toEqual(['Prefer']);
     expect(headerParametersOf(cancel)).toEqual([]);
@@ -157,11 +157,11 @@ describe('the document of /executions', () => {
 });
 
 describe('202', () => {
-  it('a response that the back end does not describe: has the fields of the router', () => {
+  it('a response that the back end does not describe: has the header fields of the router', () => {
     expect(acceptedBeside(undefined).headers).toHaveProperty('Location', { $ref: '#/components/headers/Location' });
   });
 
-  it('a response that the back end also describes: has either body; fields that only one has are optional', () => {
+  it('a response that the back end also describes: has either body, and header fields of only one are optional', () => {
     const own: Response = { description: 'Queued.', content: { 'application/json': { schema: { type: 'array' } } } };
     const { description, headers, content } = acceptedBeside(own);
     expect(description).toContain('Queued.');

@@ -1,4 +1,4 @@
-// Tests of back-end descriptions that are valid OpenAPI but contain more than operations, or nothing.
+// Tests of back-end descriptions that are valid OpenAPI but contain more than operations, or empty parts.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,7 +35,7 @@ paths:
   expect(operationsBelow(description, '/cat').map(({ method }) => method)).toEqual(['GET', 'PATCH']);
 });
 
-it('parameters of the path → before the operation’s, unless the operation has one of the same name and place', () => {
+it('parameters of the path → before those of the operation, unless name and location are the same', () => {
   const description = describe(`
 paths:
   /x/{id}:
@@ -61,17 +61,17 @@ paths:
   ]);
 });
 
-it('HEAD → not an operation of its own, because GET stands for it', () => {
+it('HEAD → not an operation of its own, because GET implies it', () => {
   const description = describe('paths: { "/x/{id}": { get: {}, head: {} } }');
   expect(notRoutedBelow(description, '/cat', endpoint)).toEqual([]);
 });
 
-it('a path, its parameters or the components without content → no operations, and no error', () => {
+it('an empty path item, parameter list or components object → no operations, and no error', () => {
   const description = describe('paths:\n  /x:\n  /y:\n    parameters:\ncomponents:\n');
   expect(operationsBelow(description, '/cat')).toEqual([]);
   expect(description.components).toEqual({});
 });
 
-it.each(['paths:\n', 'components: {}\n', ''])('%j → Error that the file has no paths', (text) => {
+it.each(['paths:\n', 'components: {}\n', ''])('%j → an error that the file has no paths', (text) => {
   expect(() => describe(text)).toThrow('be.yml has no paths');
 });

@@ -75,13 +75,13 @@ describe('the document', () => {
       expect(operation['x-listed-under']).toBe('/adaptor/{mis}/{path}');
   });
 
-  it('names every problem in a response of some operation, with its status', () => {
+  it('names every possible problem, with its status, in a response of some operation', () => {
     const described = Object.entries(document.components.responses ?? {}).flatMap(([name]) => name.split('.'));
     const inline = JSON.stringify(operations);
     const absent = Object.keys(problemKinds).filter(
       (code) => !described.includes(code) && !inline.includes(`problem.${code}"`),
     );
-    // No route of the gateway configuration requires a key or has several versions; async-executions.test.ts has some.
+    // No route of the gateway configuration requires a key or has several versions: see async-executions.test.ts.
     expect(absent).toEqual(['idempotency-key-missing', 'unknown-workflow-version', 'workflow-version-forbidden']);
     for (const [code, { status, title }] of Object.entries(problemKinds)) {
       expect(document.components.schemas?.[`problem.${code}`]).toMatchObject({
@@ -153,7 +153,7 @@ describe('the document', () => {
     ['Section', [...collegeOne.sections, ...collegeTwo.sections]],
     ['DataSync', createSyncs([collegeOne, collegeTwo], new Date())],
     ['Movie', movies],
-  ])('%s has all fields of the records that the back ends are seeded with, and no other', (name, records) => {
+  ])('%s has all fields of the records that the back ends are seeded with, and no others', (name, records) => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     ajv.addSchema(document, 'document');
     const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` });
@@ -165,7 +165,7 @@ describe('the document', () => {
   });
 });
 
-describe('a description that contradicts the gateway configuration keeps the router from starting', () => {
+describe('errors in back-end descriptions and in the gateway configuration', () => {
   const movie = readBackEndDescription('config/openapi/movies.yml', rootDir);
 
   it('an operation that is not routed → an error that names file, method and path', () => {
@@ -178,13 +178,13 @@ describe('a description that contradicts the gateway configuration keeps the rou
     expect(notRoutedBelow(movie, '/films', elsewhere)).toEqual([]);
   });
 
-  it('a file that does not exist → Error that names it', () => {
+  it('a file that does not exist → an error that names it', () => {
     expect(() => readBackEndDescription('config/openapi/nowhere.yml', rootDir)).toThrow(
       'config/openapi/nowhere.yml cannot be read',
     );
   });
 
-  it('one schema name with two meanings → Error that names it', () => {
+  it('one schema name with two meanings → an error that names it', () => {
     const endpoint = (name: string, type: string) => ({
       name,
       templates: [`/${name}`],
@@ -194,7 +194,7 @@ describe('a description that contradicts the gateway configuration keeps the rou
     expect(() => [...buildInSteps([endpoint('a', 'string'), endpoint('b', 'number')], '1')]).toThrow('Thing');
   });
 
-  it.each(['/a/:b?', '/a/*/b', '/a/(.*)', '/:a-:b'])('the pattern %s has no path template → Error', (pattern) => {
+  it.each(['/a/:b?', '/a/*/b', '/a/(.*)', '/:a-:b'])('the pattern %s has no path template → an error', (pattern) => {
     expect(() => templateOf(pattern)).toThrow(pattern);
   });
 });

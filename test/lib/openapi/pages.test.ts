@@ -1,4 +1,4 @@
-// Tests of the public pages, which need no token: /openapi.json, /docs and /problems, by the rules of HTTP.
+// Tests of the pages that need no token (/openapi.json, /docs and /problems): their content and their use of HTTP.
 
 import { gunzipSync, brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,7 +24,7 @@ describe('problem pages', () => {
     expect(page.bytes.length).toBeLessThan(4_096);
   });
 
-  it('the list names every problem that the code defines, and no other, by status', async () => {
+  it('the list contains exactly the problems that the code defines, sorted by status', async () => {
     const { problems } = (await router.ask('/problems', { headers: { accept: 'application/json' } })).json<{
       problems: { code: string; type: string; status: number }[];
     }>();
@@ -90,7 +90,7 @@ describe.each(['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js', '/docs/pa
       expect(headers['etag']).toMatch(/^"[\w-]+"$/);
     });
 
-    it('If-None-Match with its ETag → 304 without a body; with another → 200', async () => {
+    it('If-None-Match with its ETag → 304 without a body; with another ETag → 200', async () => {
       const first = await router.ask(path);
       const headers = { 'if-none-match': String(first.headers['etag']) };
       const again = await router.ask(path, { headers });
@@ -100,7 +100,7 @@ describe.each(['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js', '/docs/pa
       expect((await router.ask(path, { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
     });
 
-    it('HEAD: the fields of GET, no body', async () => {
+    it('HEAD → the header fields of GET, without a body', async () => {
       const headers = { 'accept-encoding': 'gzip' };
       const [get, head] = [await router.ask(path, { headers }), await router.ask(path, { method: 'HEAD', headers })];
       for (const name of ['etag', 'content-length', 'content-type', 'content-encoding', 'vary', 'cache-control'])
@@ -114,7 +114,7 @@ describe('codings', () => {
   it.each([
     ['br', (bytes: Buffer) => brotliDecompressSync(bytes)],
     ['gzip', (bytes: Buffer) => gunzipSync(bytes)],
-  ])('%s: the same document, smaller, with its own ETag, which If-None-Match accepts', async (coding, decode) => {
+  ])('%s: the same document, smaller, with its own ETag, which If-None-Match may name', async (coding, decode) => {
     const plain = await router.ask('/openapi.json');
     const answer = await router.ask('/openapi.json', { headers: { 'accept-encoding': coding } });
     expect(answer.headers['content-encoding']).toBe(coding);
@@ -144,7 +144,7 @@ describe('the documentation page', () => {
     expect(text).not.toMatch(/<script>|<style|style=|https?:/);
   });
 
-  it('router.docs=false → 404, and the document does not mention it; everything else stays', async () => {
+  it('router.docs=false → 404, and /openapi.json does not list the page; other pages remain', async () => {
     const silent = await startDescribedRouter({ ROUTER_DOCS: 'false' });
     try {
       expect((await silent.ask('/')).status).toBe(404);

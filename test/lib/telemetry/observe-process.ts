@@ -1,5 +1,5 @@
-// The process of `observe`: reports an error or creates a span, then prints how many telemetry modules were loaded and
-// which functions were patched.
+// The process that `observe` runs. It reports an error or creates a span, then prints how many telemetry modules were
+// loaded and which functions were patched.
 
 import { channel } from 'node:diagnostics_channel';
 import http from 'node:http';

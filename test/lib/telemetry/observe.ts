@@ -14,7 +14,7 @@ export interface Observation {
 
 /**
  * Runs the process.
- * @param kind what the process uses once: an error report, or a span
+ * @param kind what the process sends: an error report or a span
  * @param address address of the receiver; empty for none
  */
 export async function observe(kind: 'error' | 'span', address: string): Promise<Observation> {

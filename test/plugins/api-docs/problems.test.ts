@@ -1,4 +1,4 @@
-// Tests of the time that the policy problem-pages takes for hostile header fields.
+// Tests that the problem-pages policy parses hostile header fields in linear time.
 
 import { createServer } from 'node:http';
 import express from 'express';
@@ -13,14 +13,14 @@ beforeAll(async () => {
   const app = express();
   app.get(
     '/problems/:code',
-    createProblemPagesPolicy(createProblemPages()).policy({} as never) as express.RequestHandler,
+    createProblemPagesPolicy(createProblemPages()).policy({} as never, 'step') as express.RequestHandler,
   );
   server = await listenOnLoopback(createServer({ maxHeaderSize: 2_000_000 }, app));
 });
 afterAll(() => server.close());
 
 it.each([`a/b;"${';'.repeat(1_000_000)}`, `a/b,"${','.repeat(1_000_000)}`, `a/b;c=${' '.repeat(1_000_000)}"`])(
-  'an Accept field of 1 MB takes linear time, not quadratic time, which would be minutes (%#)',
+  'an Accept field of 1 MB takes linear time; quadratic time would be minutes (%#)',
   async (accept) => {
     const startedAt = performance.now();
     expect((await call(`${server.url}/problems/overloaded`, { headers: { accept } })).status).toBe(200);

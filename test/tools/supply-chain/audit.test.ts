@@ -33,11 +33,11 @@ async function audit(status: number, body: string): Promise<{ code: number | nul
 }
 
 describe('npm run audit', () => {
-  it('no known advisories → 0', async () => {
+  it('no known advisories → exit code 0', async () => {
     expect(await audit(200, '{}')).toEqual({ code: 0, printed: '0 high or critical of 0 advisories\n' });
   });
 
-  it('a registry without audits → 2 and a message that says what to do', async () => {
+  it('a registry without audits → exit code 2 and a message that says what to do', async () => {
     const { code, printed } = await audit(405, '{"error":"not allowed"}');
     expect(code).toBe(2);
     expect(printed).toMatch(
@@ -49,7 +49,7 @@ describe('npm run audit', () => {
 describe('the report', () => {
   const report = (vulnerabilities: object) => JSON.stringify({ auditReportVersion: 2, vulnerabilities });
 
-  it('high and critical advisories are named, others counted', () => {
+  it('names the high and critical advisories, and counts all', () => {
     const found = {
       a: { severity: 'critical', range: '<2.0.0' },
       b: { severity: 'high' },

@@ -1,4 +1,5 @@
-// Tests of npm run sbom: it prints a CycloneDX document of all installed packages, the same for the same lock file.
+// Tests of npm run sbom: it prints a CycloneDX document of all installed packages, and always the same document for the
+// same lock file.
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

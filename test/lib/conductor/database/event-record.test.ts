@@ -30,7 +30,7 @@ describe('a record of an event', () => {
     });
   });
 
-  it('that was skipped: returns the condition, and of the payload only source, method and status', () => {
+  it('that was skipped: returns the condition, and only the source, method and status of the payload', () => {
     const msg = JSON.stringify({
       workflowInstanceId: 's-1',
       inbound: { httpMethod: 'PATCH', path: '/persons/1', body: 'a person' },

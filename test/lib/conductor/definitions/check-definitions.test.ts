@@ -42,7 +42,7 @@ const problemsIn = (dir: string, against: CheckContext | undefined = context) =>
 type Change = (copy: CopyOfProduct) => void;
 type Case = [what: string, change: Change, problem: RegExp];
 
-/** Expects that each change causes one line that names the file, the place and the reason. */
+/** Expects each change to cause one line that names the file, the place and the reason. */
 function expectEach(cases: readonly Case[]): void {
   it.each(cases)('%s: reported in one line', (_what, change, problem) => {
     change(copy);
@@ -51,7 +51,7 @@ function expectEach(cases: readonly Case[]): void {
 }
 
 describe('the definitions of the product', () => {
-  it('as they are: no problem', () => {
+  it('have no problems', () => {
     expect(problemsIn(productDir)).toEqual([]);
   });
 });
@@ -116,12 +116,12 @@ describe('a definition file', () => {
     ]);
   });
 
-  it('broken: it causes no messages about missing definitions', () => {
+  it('that is broken: causes no messages about missing definitions', () => {
     copy.write('workflows/tasks/movies_intake.json', '{');
     expect(problemsIn(copy.dir)).toHaveLength(1);
   });
 
-  it('broken: loading throws all problems as one error', () => {
+  it('that is broken: loading it throws one error with all problems', () => {
     copy.write('workflows/tasks/movies_intake.json', '{');
     expect(() => loadDefinitions(copy.dir)).toThrow(DefinitionError);
     expect(() => loadDefinitions(copy.dir)).toThrow(/movies_intake\.json:1:2: Expected property name/);
@@ -386,7 +386,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
     ],
   ]);
 
-  it('with a version that reads a record but produces an event: refused', () => {
+  it('with an event in the version that reads a record: refused', () => {
     copy.set('workflows/college-adaptorWF.v1.json', ['tasks', 1], {
       ...{ name: 'read', taskReferenceName: 'read', type: 'EVENT', sink: 'conductor:person_patched' },
       inputParameters: { mis: 1, inbound: 1, outbound: 1, requestId: 1, executionId: 1 },
@@ -418,7 +418,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
   });
 });
 
-describe('the budget of timeouts', () => {
+describe('the timeout budget', () => {
   const task = (name: string, field: string, value: unknown): Change => {
     return ({ set }) => set(`workflows/tasks/${name}.json`, [field], value);
   };
@@ -459,7 +459,7 @@ describe('the budget of timeouts', () => {
       /timeoutSeconds: must be 0 \(none\) or at least responseTimeoutSeconds$/,
     ],
     [
-      'a delivery whose task times out before its back end does',
+      'a share whose task times out before its back end does',
       task('mdm_share', 'responseTimeoutSeconds', 5),
       /responseTimeoutSeconds: must be at least 22 s/,
     ],

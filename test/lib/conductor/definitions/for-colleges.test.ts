@@ -1,4 +1,4 @@
-// Tests of templates of event handlers: the handlers that are registered for each college.
+// Tests of event handler templates: which handlers are registered for each college.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CopyOfProduct, copyOfProduct, definitionsFor } from './copy-of-product.ts';
@@ -26,11 +26,11 @@ describe('a template', () => {
     });
   });
 
-  it('becomes no handler without a college', () => {
+  it('becomes no handler when no college has a domain', () => {
     expect(handlersFor().map(({ definition }) => definition.name)).toEqual(['mdm']);
   });
 
-  it('is replaced by the file of a college', () => {
+  it('is not used for a college that has its own file', () => {
     copy.write(
       'event-handlers/mdm-share-002.json',
       '{"name":"mdm-share-002","event":"conductor:a:b","active":false,"actions":[]}',
@@ -43,7 +43,7 @@ describe('a template', () => {
     ]);
   });
 
-  it('leaves expressions of the engine unchanged: ${mis} is not a placeholder of the template', () => {
+  it('leaves engine expressions unchanged: ${mis} is not a placeholder of the template', () => {
     copy.replace(template, '${requestId}', '${mis}');
     const [handler] = handlersFor('002');
     expect(handler?.definition.actions[0]?.start_workflow.input['requestId']).toBe('${mis}');

@@ -1,4 +1,4 @@
-// Tests of parsing JSON text: errors, duplicate keys and paths are located by line and column.
+// Tests of parsing JSON text: errors, duplicate keys and paths are reported with line and column.
 
 import { describe, expect, it } from 'vitest';
 import { formatPath, locate, parseJsonText } from '#lib/conductor/definitions/json-text.ts';
@@ -34,7 +34,7 @@ describe('JSON text', () => {
     expect(locate(text, ['nowhere'])).toEqual({ line: 1, column: 1 });
   });
 
-  it('a path: formatted as people write it', () => {
+  it('a path: formatted as in JavaScript', () => {
     expect(formatPath(['tasks', 1, 'loopOver', 0, 'sink'])).toBe('tasks[1].loopOver[0].sink');
     expect(formatPath([])).toBe('');
   });

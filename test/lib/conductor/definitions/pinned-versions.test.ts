@@ -1,5 +1,4 @@
-// Tests of `version` and `versions` in gateway.config.yml: their meaning, and the one helpful message when they are
-// invalid.
+// Tests of `version` and `versions` in gateway.config.yml: their meaning, and the messages when they are invalid.
 
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -9,7 +8,7 @@ const read = (yaml: string) => readPinnedVersions(parse(yaml) as Record<string, 
 const sharesOf = (yaml: string) => [...(read(yaml).pinned?.shares ?? [])];
 
 describe('readPinnedVersions', () => {
-  it('one version: gets all clients', () => {
+  it('one version: gets all requests', () => {
     expect(sharesOf('{ version: 2 }')).toEqual([[2, 1]]);
     expect(read('{ version: 2 }').pinned?.isSplit).toBe(false);
   });
@@ -94,7 +93,7 @@ describe('describeShares', () => {
     ['{ version: 2 }', 'v2'],
     ['{ versions: { 1: 10, 2: 90 } }', 'v1 10 %, v2 90 %'],
     ['{ versions: { 1: 1, 2: 2, 3: 0 } }', 'v1 33.3 %, v2 66.7 %, v3 0 %'],
-  ])('%s: %s', (yaml, text) => {
+  ])('describes %s as %s', (yaml, text) => {
     const { pinned } = read(yaml);
     expect(pinned && describeShares(pinned)).toBe(text);
   });

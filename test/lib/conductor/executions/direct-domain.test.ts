@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { directDomain, isDirectDomain, poolDomain } from '#lib/conductor/executions/direct-domain.ts';
 
 it.each([undefined, '001', 'a.b', 'direct'])(
-  'pool %s: a domain of its own, from which the pool is found again',
+  'pool %s: has a domain of its own, from which the pool can be derived',
   (pool) => {
     const domain = directDomain(pool);
     expect(isDirectDomain(domain)).toBe(true);
@@ -12,7 +12,7 @@ it.each([undefined, '001', 'a.b', 'direct'])(
   },
 );
 
-it.each([undefined, '001', 'direct', 'direct-dispatching'])('domain %s is a pool', (domain) => {
+it.each([undefined, '001', 'direct', 'direct-dispatching'])('domain %s belongs to a pool', (domain) => {
   expect(isDirectDomain(domain)).toBe(false);
   expect(poolDomain(domain)).toBe(domain);
 });

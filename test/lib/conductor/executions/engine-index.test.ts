@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { EngineIndex } from '#lib/conductor/executions/engine-index.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 
-/** An index with one row of each workflow, which evaluates only conditions on the name of the workflow. */
+/** Returns an index with one row for each workflow; it evaluates only conditions on the workflow name. */
 function indexOf(...workflows: string[]) {
   const call: SendRequest = async ({ path }) => {
     const query = new URL(path, 'http://engine').searchParams.get('query') ?? '';
@@ -26,7 +26,7 @@ it.each([
   expect(await index.count({ workflowType, statuses: ['COMPLETED'] })).toBe(count);
 });
 
-it('searches with a pattern: SQLite then uses the index on the start time', async () => {
+it('searches with a pattern, so that SQLite uses its index on the start time', async () => {
   const { executions } = await indexOf('moviesWF', 'moviesWF2').search(
     { workflowType: 'moviesWF' },
     { offset: 0, size: 10 },

@@ -8,7 +8,7 @@ import type { SendRequest } from '#lib/conductor/send-call.ts';
 const refusal = { status: 400, body: { message: 'Incorrectly formatted query string: indexed' } };
 const nothing = { status: 200, body: { totalHits: 0, results: [] } };
 
-/** Returns an engine that responds like this to a malformed query. */
+/** Returns an engine that gives this response to a malformed query. */
 function engineThatSays(malformed: { status: number; body: object } | EngineError): {
   call: SendRequest;
   asked: number;
@@ -40,7 +40,7 @@ it.each([
 
 it.each([
   ['a proxy whose engine is unavailable', { status: 503, body: {} }],
-  ['something else', { status: 200, body: { hello: 1 } }],
+  ['another service', { status: 200, body: { hello: 1 } }],
   ['nobody', new EngineError('unreachable', 'ECONNREFUSED')],
 ])('%s responds: the result is unknown, and the engine is queried again at the next call', async (_title, response) => {
   const engine = engineThatSays(response);

@@ -1,4 +1,4 @@
-// Tests of the previews of interventions: what is known about the worker of a task.
+// Tests of interventions: what their previews and results say about the worker of a task.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -10,7 +10,7 @@ import {
   previewInterventions,
 } from '#lib/conductor/executions/interventions.ts';
 
-/** An engine whose only execution has this task. */
+/** Returns an engine whose only execution has this task. */
 function engineWith(task: Partial<ExecutedTask>): ExecutionApi {
   const intake = { taskType: 'movies_intake', referenceTaskName: 'intake', status: 'SCHEDULED', ...task };
   const execution = { workflowId: 'a', status: 'RUNNING', input: {}, tasks: [intake] } as unknown as WholeExecution;
@@ -39,7 +39,7 @@ describe.each([undefined, '002'])('a scheduled task of the pool %s', (domain) =>
     });
   });
 
-  it('dispatched directly after the last preview of a cancellation: the result says that a worker may have it', async () => {
+  it('dispatched directly after the last preview: the result of a cancellation says that a worker may have it', async () => {
     const api = engineWith({});
     const { readWhole } = engineWith({ domain: directDomain(domain), status: 'CANCELED' });
     api.terminate = async () => void (api.readWhole = readWhole);

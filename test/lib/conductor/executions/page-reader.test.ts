@@ -5,7 +5,7 @@ import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
 import type { Page } from '#lib/conductor/executions/execution-index.ts';
 import { PageReader } from '#lib/conductor/executions/page-reader.ts';
 
-/** Returns an index of equal rows, and the sizes of the requested pages. */
+/** Returns an index whose rows all have the same size, and the sizes of the requested pages. */
 function indexOf(count: number, bytesPerRow: number) {
   const sizes: number[] = [];
   const search = async (_query: unknown, { offset, size }: Page) => {
@@ -25,7 +25,7 @@ async function readAll(pages: PageReader): Promise<number> {
 }
 
 describe('PageReader', () => {
-  it('requests up to four times as many rows while rows are small', async () => {
+  it('requests up to four times as many rows each time while rows are small', async () => {
     const index = indexOf(1_000, 100);
     expect(await readAll(new PageReader(index))).toBe(1_000);
     expect(index.sizes).toEqual([50, 200, 500, 500]);
@@ -37,7 +37,7 @@ describe('PageReader', () => {
     expect(index.sizes).toEqual([50, 2, 2, 2, 2, 2, 2]);
   });
 
-  it('requests single rows that are larger than a page', async () => {
+  it('requests one row at a time when each row is larger than a page', async () => {
     const index = indexOf(3, 9_000_000);
     expect(await readAll(new PageReader(index, 1))).toBe(3);
     expect(index.sizes).toEqual([1, 1, 1, 1]);

@@ -1,4 +1,4 @@
-// Tests of the timeline of an execution, and of reading its caller from its input or from a row of the index.
+// Tests of the timeline of an execution, and of determining its caller from its input or from a row of the index.
 
 import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ function execution(tasks: Partial<ExecutedTask>[], fields: Partial<WholeExecutio
 }
 
 describe('timeline', () => {
-  it('a task that a worker took: how long it waited and how long it was worked on', () => {
+  it('a task that a worker took: shows how long it waited and how long the worker took', () => {
     const { steps, totalMs } = timelineOf(
       execution([{ startTime: start + 102, endTime: start + 402, pollCount: 1, workerId: 'w-1', domain: '002' }]),
       start + 9_000,
@@ -53,7 +53,7 @@ describe('timeline', () => {
     ]);
   });
 
-  it('attempts: in the order in which they were scheduled, and a task that failed is named once', () => {
+  it('attempts: shown in the order in which they were scheduled; a failed task is named once', () => {
     const { steps, failed } = timelineOf(
       execution([
         { retryCount: 1, scheduledTime: start + 200, endTime: start + 300, status: 'TIMED_OUT' },
@@ -68,7 +68,7 @@ describe('timeline', () => {
     expect(failed).toEqual(['x_intake']);
   });
 
-  it('a running execution: its time so far, and what it waits for', () => {
+  it('a running execution: shows its duration so far, and what it waits for', () => {
     const running = { status: 'RUNNING', endTime: 0 } as const;
     const at = (task: Partial<ExecutedTask>) => timelineOf(execution([task], running), start + 30_002).waitsFor;
     expect(timelineOf(execution([], running), start + 5_000)).toMatchObject({ totalMs: 5_000, steps: [] });
@@ -85,7 +85,7 @@ describe('timeline', () => {
     expect(at({ status: 'COMPLETED' })).toBeUndefined();
   });
 
-  it('tasks that the engine runs itself: no wait for a worker', () => {
+  it('a task that the engine runs itself: shows no wait for a worker', () => {
     const { steps } = timelineOf(execution([{ taskType: 'EVENT', startTime: start + 10, endTime: start + 12 }]), start);
     expect(steps[0]).toMatchObject({ tookMs: 2 });
     expect(steps[0]).not.toHaveProperty('waitedMs');
@@ -93,7 +93,7 @@ describe('timeline', () => {
 });
 
 describe('caller', () => {
-  it('reads the unencrypted fields, and neither path nor body', () => {
+  it('is read from the unencrypted fields, without the path and the body', () => {
     const inbound = {
       httpMethod: 'PATCH',
       route: 'adaptor',

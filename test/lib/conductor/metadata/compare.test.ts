@@ -70,7 +70,7 @@ const engine = {
   ],
 };
 
-/** Returns true when a definition of the engine is equivalent to that of the file. */
+/** Returns true when the definition in the engine is equivalent to the one in the file. */
 const isSame = (kind: DefinitionKind, inFile: unknown, inEngine: unknown) =>
   isEqual(normaliseDefinition(kind, inFile), normaliseDefinition(kind, inEngine));
 
@@ -83,23 +83,23 @@ describe('comparison with the engine', () => {
     expect(isSame('workflow', { ...file, restartable: true, timeoutSeconds: 0 }, engine)).toBe(true);
   });
 
-  it('a value that only the engine has, other than its default: a difference', () => {
+  it('a value that only the engine has and that is not its default: a difference', () => {
     expect(isSame('workflow', file, { ...engine, timeoutSeconds: 30 })).toBe(false);
   });
 
-  it('a value inside data that looks like a default or an added field: compared as it is', () => {
+  it('a value inside data that looks like a default or an added field: not ignored', () => {
     const withData = (inputParameters: unknown) => ({ ...file, tasks: [{ ...file.tasks[0], inputParameters }] });
     expect(isSame('workflow', withData({ optional: false }), withData({}))).toBe(false);
     expect(isSame('workflow', withData({ updateTime: 1 }), withData({}))).toBe(false);
   });
 
-  it('an added or missing task, deep inside: a difference', () => {
+  it('a deeply nested task that the engine lacks: a difference', () => {
     const changed = structuredClone(engine);
     changed.tasks[1] = { ...engine.tasks[1], decisionCases: { PATCH: [] } } as never;
     expect(isSame('workflow', file, changed)).toBe(false);
   });
 
-  it('an empty taskToDomain against none: a difference, because it has another meaning', () => {
+  it('an empty taskToDomain on one side and none on the other: a difference, because their meanings differ', () => {
     const handler = (start: object) => ({
       name: 'h',
       event: 'e',
@@ -112,7 +112,7 @@ describe('comparison with the engine', () => {
     expect(isSame('event handler', handler({ name: 'x', taskToDomain: {} }), registered)).toBe(false);
   });
 
-  it('a task definition in which the engine adds omitted fields: no difference', () => {
+  it('a task definition: fields that the engine adds make no difference, but another value does', () => {
     const definition = { name: 't', retryCount: 0, responseTimeoutSeconds: 22, timeoutSeconds: 0 };
     const registered = { ...definition, createTime: 1, retryDelaySeconds: 60, rateLimitPerFrequency: 0, inputKeys: [] };
     expect(isSame('task type', definition, registered)).toBe(true);

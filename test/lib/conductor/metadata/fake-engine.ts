@@ -1,4 +1,4 @@
-// A fake metadata API that stores definitions and responds as the engine does, including its oddities.
+// A fake metadata API that stores definitions and responds as the engine does, including its quirks.
 
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -18,7 +18,7 @@ export async function startFakeEngine() {
     workflows: [] as Stored[],
     taskDefs: [] as Stored[],
     eventHandlers: [] as Stored[],
-    /** Names of workflows whose update is refused, despite a response with 200. */
+    /** Names of workflows whose update is refused, although the response is 200. */
     refuses: new Set<string>(),
   };
   const server = createServer(async (request, response) => {

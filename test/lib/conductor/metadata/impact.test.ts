@@ -6,7 +6,7 @@ import type { RegisteredDefinitions } from '#lib/conductor/metadata/metadata-api
 import type { Change } from '#lib/conductor/metadata/plan.ts';
 import { countRunning } from '#lib/conductor/metadata/impact.ts';
 
-/** Returns an engine in which these executions run: `<id>` of `<workflow>` in `<version>`. */
+/** Returns a fake engine in which these executions are running. */
 function engineWith(running: readonly (readonly [id: string, workflow: string, version: number])[]) {
   const calls: string[] = [];
   const answer = (value: unknown) => ({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(value)) });
@@ -49,7 +49,7 @@ describe('running executions affected by a change', () => {
     ).toEqual([1, 2, 2]);
   });
 
-  it('a task type: counts executions of every version that has such a task, in branches and loops too', async () => {
+  it('a task type: counts executions of every version that has such a task, even in branches and loops', async () => {
     expect(await countOf([change({ kind: 'task type', name: 'a' }), change({ kind: 'task type', name: 'b' })])).toEqual(
       [1, 3],
     );
@@ -60,7 +60,7 @@ describe('running executions affected by a change', () => {
     expect(await countOf([change({ kind: 'event handler', name: 'h', before })])).toEqual([3]);
   });
 
-  it('a handler of a queue of the broker: counts none, and does not query the engine', async () => {
+  it('a handler of a broker queue: counts none, and does not query the engine', async () => {
     const { api, calls } = engineWith(running);
     const before = { event: 'amqp_queue:mdm.updates.002?order=162' };
     const [counted] = await countRunning([change({ kind: 'event handler', name: 'h', before })], registered, api);

@@ -1,4 +1,4 @@
-// Tests of normalising definitions: what the engine adds is removed, except inside data, and fields get a fixed order.
+// Tests of normalising definitions: additions of the engine are removed, except inside data; fields get a fixed order.
 
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,14 +48,14 @@ describe('the normal form of a definition', () => {
     ]);
   });
 
-  it('fields: in the order of a file, whatever the order of the engine; unknown fields last', () => {
+  it('fields: in the order used in files, whatever their order in the engine; unknown fields last', () => {
     const normal = normaliseDefinition('workflow', { zeal: 1, tasks: [], version: 2, name: 'w', description: 'd' });
     const keys = Object.keys(normal as object);
     expect(keys.slice(0, 3)).toEqual(['name', 'version', 'description']);
     expect(keys.at(-1)).toBe('zeal');
   });
 
-  it('order of a model: the keys of the model first, in its order, in every object', () => {
+  it('the order of a model: its keys come first, in its order, in every object', () => {
     const ordered = orderLike({ c: 1, b: [{ y: 1, x: 2 }], a: 3 }, { a: 0, b: [{ x: 0, y: 0 }] });
     expect(JSON.stringify(ordered)).toBe('{"a":3,"b":[{"x":2,"y":1}],"c":1}');
   });

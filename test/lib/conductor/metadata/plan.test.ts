@@ -54,7 +54,7 @@ describe('a plan', () => {
     expect(plan(registered())).toEqual({ changes: [], unchanged: plan(empty).changes.length, kept: [] });
   });
 
-  it('of every kind of change: removed handlers come first, added ones last, and their dependencies in between', () => {
+  it('of every kind of change: dependencies are added first and removed last', () => {
     const engine = registered();
     copy.remove('workflows/moviesWF.v1.json');
     copy.remove('workflows/tasks/movies_intake.json');
@@ -74,7 +74,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('without prune: definitions that only the engine has are named and kept', () => {
+  it('without prune: definitions that only the engine has are listed and kept', () => {
     const engine = registered();
     copy.remove('workflows/moviesWF.v1.json');
     expect(plan(engine)).toEqual({
@@ -84,7 +84,7 @@ describe('a plan', () => {
     });
   });
 
-  it('limited to some names: other definitions are ignored in files and engine', () => {
+  it('limited to some names: other definitions are ignored, in the files and in the engine', () => {
     const options = { prune: true, concerns: (name: string) => name.startsWith('mdm') };
     const { changes } = plan({ ...empty, taskDefs: [{ name: 'other' }, { name: 'mdm_old' }] }, options);
     expect(changes.map(({ name }) => name)).toEqual([
@@ -93,7 +93,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('changes a registered version if a workflow changes, not if a task type changes or a version is new', () => {
+  it('changes a registered version if a workflow changes, but not if a task type changes or a version is new', () => {
     const engine = registered();
     copy.set('workflows/moviesWF.v1.json', ['description'], 'Another.');
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
@@ -104,7 +104,7 @@ describe('a plan', () => {
     expect(plan(empty).changes.some(changesRegisteredVersion)).toBe(false);
   });
 
-  it('has a digest that is the same for the same changes, and different when files or engine change', () => {
+  it('has a digest that is the same for the same changes, and differs when the files or the engine change', () => {
     const engine = registered();
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
     const number = digestPlan(plan(engine));
@@ -154,7 +154,7 @@ describe('the diff of a change', () => {
     ]);
   });
 
-  it('an added or removed definition: from or to /dev/null, with ranges as git writes them', () => {
+  it('an added or removed definition: a diff from or to /dev/null, with line ranges as git writes them', () => {
     const added = plan(empty).changes.find(({ name }) => name === 'college-adaptor_intake');
     expect(diffOf(added!).slice(0, 4)).toEqual([
       '--- /dev/null',

@@ -1,4 +1,4 @@
-// Tests of worker pools: their workers and waiting tasks; and of finding event queues without an active handler.
+// Tests of listing worker pools with their workers and waiting tasks, and event queues without an active handler.
 
 import { describe, expect, it } from 'vitest';
 import { type PoolFacts, poolsOf, unheardQueues } from '#lib/conductor/metadata/worker-pools.ts';
@@ -10,7 +10,7 @@ const poolsWith = (facts: Partial<PoolFacts>) =>
   poolsOf(definitions, { pollData: [], queues: {}, staleAfterMs: 90_000, now, ...facts });
 
 describe('worker pools', () => {
-  it('no worker has ever polled: the domains that handlers send to, and the default pool of every other task type', () => {
+  it('no worker has ever polled: lists the domains that handlers use, and the default pool of other task types', () => {
     const pools = poolsWith({});
     const taskTypes = definitions.taskDefs.map(({ definition }) => definition['name']);
     expect(pools.map(({ taskType }) => taskType)).toEqual(taskTypes.toSorted());
@@ -60,7 +60,7 @@ describe('worker pools', () => {
     );
   });
 
-  it("a router's search for orphans polls for directly dispatched tasks: it is listed neither as a pool nor as a worker", () => {
+  it('a router that polls for orphaned, directly dispatched tasks: is listed neither as a pool nor as a worker', () => {
     const search = { workerId: 'router', lastPollTime: now - 200_000 };
     const pollData = [
       { queueName: 'movies_intake', domain: 'direct-dispatch', ...search },
@@ -79,7 +79,7 @@ describe('worker pools', () => {
     ]);
   });
 
-  it('returns the event queues without an active handler, but no other event queues and no task queues', () => {
+  it('returns the event queues that contain events but have no active handler, and no task queues', () => {
     const registered = {
       workflows: [{ name: 'mdmWF', version: 1 }],
       eventHandlers: [

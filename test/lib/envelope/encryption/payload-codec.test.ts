@@ -1,4 +1,4 @@
-// Tests of encrypted payloads: which parts stay readable, what the encrypted part is bound to, and how keys rotate.
+// Tests of encrypted payloads: which parts stay readable, what the ciphertext is bound to, and how keys are rotated.
 
 import { randomBytes } from 'node:crypto';
 import { anyText, fc } from '../../../run/properties.ts';
@@ -67,7 +67,7 @@ describe('what the engine sees', () => {
 });
 
 describe('what the reader gets', () => {
-  it('everything unchanged, whatever its bytes and texts', () => {
+  it('everything unchanged, for any bytes and texts', () => {
     const text = anyText();
     fc.assert(
       fc.property(text, fc.option(text, { nil: undefined }), text, fc.uint8Array(), (path, query, header, bytes) => {
@@ -91,7 +91,7 @@ describe('what the reader gets', () => {
     expect(() => codec.unpackInbound(incompressible, 99_999)).toThrow(RangeError);
   });
 
-  it('without a key nothing is encrypted, and unencrypted payloads can be read with a key', () => {
+  it('without a key, nothing is encrypted; with a key, unencrypted payloads can still be read', () => {
     const plain = codecOf(undefined);
     const clear = sealRequest(plain);
     expect(clear).toMatchObject({ path: request.path });
@@ -116,7 +116,7 @@ describe('a text, such as a person key', () => {
 describe('keys', () => {
   const [old, next] = [newKey('2026-10'), newKey('2026-11')];
 
-  it('rotate: the new key first only decrypts, then encrypts, then the old key is removed', () => {
+  it('are rotated in steps: the new key only decrypts, then it encrypts, and then the old key is removed', () => {
     const before = codecOf(old, next);
     const after = codecOf(next, old);
     for (const [writer, reader] of [

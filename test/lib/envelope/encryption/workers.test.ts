@@ -81,7 +81,7 @@ const notifyInput = () => {
 };
 
 describe('with the key', () => {
-  it('an intake sends the decrypted request to the back end, and returns ciphertext and the status', async () => {
+  it('an intake worker sends the decrypted request to the back end, and returns a status and ciphertext', async () => {
     const { outcome, lines } = await run(createCollegeAdaptorIntake, { inbound: sealedPatch() }, key);
     expect(backEnd.requests[0]).toMatch(/^PATCH \/one\/persons\/p1 /);
     expect(backEnd.requests[0]).toContain('{"cccid":"CCC0001"}');
@@ -92,7 +92,7 @@ describe('with the key', () => {
     expect(lines).toMatchObject([{ status: 200, requestId: 'r-1', outcome: 'COMPLETED' }]);
   });
 
-  it('MDM gets the decrypted notification; the systems that it returns are sent on as ciphertext', async () => {
+  it('MDM gets the decrypted notification, and the systems that it returns are encrypted again', async () => {
     const { outcome } = await run(createMdmNotify, notifyInput(), key);
     expect(backEnd.requests[0]).toContain('"sisPersonId":"p1","cccid":"CCC0001"');
     if (outcome.status !== 'COMPLETED') throw new Error(JSON.stringify(outcome));
@@ -114,9 +114,9 @@ describe('with the key', () => {
 
 describe('without the right key', () => {
   it.each([
-    ['none', undefined, 'it is encrypted and payload.key is not set'],
-    ['another one', newKey('k2'), 'there is no key with the id k1'],
-    ['another one with the same id', newKey('k1'), 'decryption with the key k1 failed'],
+    ['no key', undefined, 'it is encrypted and payload.key is not set'],
+    ['another key', newKey('k2'), 'there is no key with the id k1'],
+    ['another key with the same id', newKey('k1'), 'decryption with the key k1 failed'],
   ])('%s → the task fails with a code, and no back end is called', async (_title, payloadKey, why) => {
     const reasons = [];
     for (const [create, input] of [

@@ -34,7 +34,7 @@ describe('with a DSN', () => {
     return endpoint.events()[0] as unknown as ReportedEvent;
   };
 
-  test('a reported error has arrived once when close resolves, even when it is reported twice', async () => {
+  test('an error has arrived once by the time close resolves, even if it was reported twice', async () => {
     const error = new TypeError('the engine sent no tasks');
     tracker.report(error, { route: 'movies' });
     tracker.report(error, { route: 'movies' });
@@ -51,14 +51,14 @@ describe('with a DSN', () => {
     ]);
   });
 
-  test('the tags with known names arrive, and no others', async () => {
+  test('only tags with known names arrive', async () => {
     const executionId = '0d3f8b52-6a4e-4c1b-9d7e-2f5a1b3c4d5e';
     const fields = { executionId, taskType: 'college-adaptor_intake', status: '502', body: 'x', cccid: 'x', url: 'x' };
     const { tags } = await reportAndRead(new Error('x'), fields);
     expect(tags).toEqual({ executionId, taskType: 'college-adaptor_intake', status: '502', program: 'workers' });
   });
 
-  test('stack frames name our files relative to the repository', async () => {
+  test('stack frames contain file paths relative to the repository', async () => {
     const { exception } = await reportAndRead(new Error('x'));
     const frames = exception.values[0]?.stacktrace?.frames ?? [];
     // When coverage is measured, Node loads this file, and vitest adds a query to its URL.
@@ -67,7 +67,7 @@ describe('with a DSN', () => {
     for (const { filename } of frames) expect(filename).not.toMatch(/^(?:file:|\/)/);
   });
 
-  test('the chain of causes arrives, each cause scrubbed', async () => {
+  test('the chain of causes arrives, with each cause scrubbed', async () => {
     const cause = new Error('connect to http://dw.example/x?student=marker1 failed');
     const { exception } = await reportAndRead(new Error('no response', { cause }));
     const values = exception.values.map(({ value }) => value);
@@ -75,7 +75,7 @@ describe('with a DSN', () => {
     expect(values.join()).not.toContain('marker1');
   });
 
-  test('no token, body or personal data is in the envelope, wherever the error contains it', async () => {
+  test('the envelope contains no token, body or personal data, wherever the error contains them', async () => {
     const token = `eyJhbGciOiJSUzI1NiJ9.${Buffer.from('{"sub":"marker-sub"}').toString('base64url')}.c2ln-Marker9`;
     const body = '{"cccid":"ABK7021","lastName":"marker-name"}';
     const error = Object.assign(
@@ -102,7 +102,7 @@ describe('with a DSN', () => {
     expect(sent).not.toMatch(/marker|ABK7021|0318204|203\.0\.113\.77|eyJ/i);
   });
 
-  test('nothing about this machine, its process or its user is in the envelope', async () => {
+  test('the envelope contains nothing about the machine, the process or the user', async () => {
     const event = await reportAndRead(new Error('x'));
     expect(Object.keys(event).sort()).toEqual(
       [...['environment', 'event_id', 'exception', 'level', 'platform', 'release', 'sdk', 'tags', 'timestamp']].sort(),
@@ -118,7 +118,7 @@ describe('with a DSN', () => {
     ['undefined', undefined],
     ['a plain object', { lastName: 'marker' }],
     ['an error with a hostile name', Object.assign(new Error('x'), { name: 'marker <marker@person.example>' })],
-  ])('%s that is thrown is reported without its content', async (_title, thrown) => {
+  ])('%s, when thrown, is reported without its content', async (_title, thrown) => {
     await reportAndRead(thrown);
     expect(endpoint.envelopes().join()).not.toContain('marker');
   });
@@ -131,17 +131,17 @@ describe('with a DSN', () => {
   });
 });
 
-describe('an endpoint in trouble', () => {
-  test('that never responds: close gives up after its timeout', async () => {
+describe('failures', () => {
+  test('an endpoint that never responds: close gives up after its timeout', async () => {
     const endpoint = await startIngestEndpoint('never');
     const tracker = await createErrorTracker({ ...options, dsn: endpoint.dsn });
     tracker.report(new Error('x'));
-    // Without its timeout, close would not end within the limit of this test.
+    // Without its timeout, close would not resolve within the time limit of this test.
     await tracker.close(100);
     await endpoint.close();
   });
 
-  test('that is unavailable or refuses: report and close do not throw', async () => {
+  test('an endpoint that is unavailable or refuses reports: report and close do not throw', async () => {
     const down = await startIngestEndpoint();
     await down.close();
     const refusing = await startIngestEndpoint(500);
@@ -154,7 +154,7 @@ describe('an endpoint in trouble', () => {
   });
 
   test.each(['http://marker.example/no-key', 'http://marker@sentry.example/no-project', 'marker', 'ftp://a@b/1'])(
-    'the invalid DSN %s → an error that does not repeat it',
+    'the invalid DSN %s: an error that does not repeat it',
     async (dsn) => {
       await expect(createErrorTracker({ ...options, dsn })).rejects.toThrow(/^sentry\.dsn is not a valid DSN$/);
     },

@@ -1,4 +1,4 @@
-// A stand-in for Sentry's ingest endpoint: a real HTTP server that keeps the envelopes it receives.
+// A stand-in for Sentry's ingest endpoint: a real HTTP server that stores the envelopes that it receives.
 
 import { type HttpRecorder, startHttpRecorder } from '../../../stack/http-recorder.ts';
 
@@ -18,7 +18,7 @@ export async function startIngestEndpoint(status: number | 'never' = 200): Promi
   return { dsn, envelopes, events: () => envelopes().flatMap(eventsOf), close };
 }
 
-/** Returns the events of an envelope, which is lines of JSON: its header, then header and payload of each item. */
+/** Returns the events of an envelope. Its lines are JSON: its header, then the header and payload of each item. */
 function eventsOf(envelope: string): Record<string, unknown>[] {
   const lines = envelope
     .split('\n')

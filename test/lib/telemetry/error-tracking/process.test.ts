@@ -1,4 +1,4 @@
-// Tests of the effects of error tracking on its process: none without a DSN, and no patches with one.
+// Tests of the effects of error tracking on its process: none without a DSN, and no patched functions with one.
 
 import { expect, test } from 'vitest';
 import { observe } from '../observe.ts';

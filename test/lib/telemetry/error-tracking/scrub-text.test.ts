@@ -1,4 +1,4 @@
-// Tests of which parts of an error message are removed, and which stay readable.
+// Tests of scrubbing error messages: which parts are removed, and which stay readable.
 
 import { expect, test } from 'vitest';
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
@@ -29,7 +29,7 @@ test.each([
   'execution 0d3f8b52-6a4e-4c1b-9d7e-2f5a1b3c4d5e of college-adaptorWF failed with 502',
   'college-adaptor_intake: back-end-bad-answer after 3 tries',
   'connect ECONNREFUSED 127.0.0.1:8082',
-])('stays as it is: %s', (text) => {
+])('leaves %s unchanged', (text) => {
   expect(scrubText(text)).toBe(text);
 });
 
@@ -44,5 +44,5 @@ test('a megabyte of hostile text is scrubbed quickly', () => {
   for (const text of ['a'.repeat(1e6), 'a@'.repeat(5e5), 'eyJ.'.repeat(25e4), '"'.repeat(1e6), '1.'.repeat(5e5)]) {
     scrubText(text);
   }
-  expect(performance.now() - start, 'milliseconds; minutes when it grows with the square').toBeLessThan(10_000);
+  expect(performance.now() - start, 'milliseconds; quadratic time would take minutes').toBeLessThan(10_000);
 });

@@ -1,4 +1,4 @@
-// Tests of real processes that log to a full disk, to a closed pipe, to a slow or hung reader, and until they end.
+// Tests of logging by real processes: to a full disk, to a closed pipe, to a slow or hung reader, and just before exit.
 
 import { execFileSync, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ function start(body: string, stdio: StdioOptions) {
   return spawn(process.execPath, args, { stdio, timeout: 120_000, killSignal: 'SIGKILL' });
 }
 
-/** Logs for a while, then writes to standard error to show that the program still runs, and ends. */
+/** Logs for a while, writes to standard error to show that the program is still running, then ends. */
 const logForAWhile = `
   const lines = setInterval(() => log.info('a line'), 10);
   setTimeout(() => {
@@ -40,7 +40,7 @@ it('a program whose log cannot be written keeps running, and ends normally', req
 });
 
 it.each(['process.exit(3);', 'process.exitCode = 3;', "throw new Error('unforeseen');"])(
-  'a program whose log nobody reads any more ends: %s',
+  'a program ends although nobody reads its log any more: %s',
   async (end) => {
     const child = start(
       `process.once('message', () => { process.disconnect(); log.info('the end'); log.info('is near'); ${end} });`,
@@ -54,7 +54,7 @@ it.each(['process.exit(3);', 'process.exitCode = 3;', "throw new Error('unforese
   },
 );
 
-/** Returns the end for writing of a pipe that nobody reads. */
+/** Returns the write end of a pipe that nobody reads. */
 function openUnreadPipe(): number {
   const dir = mkdtempSync(join(tmpdir(), 'service-router-log-'));
   const pipe = join(dir, 'pipe');
@@ -68,7 +68,7 @@ function openUnreadPipe(): number {
   return writer;
 }
 
-/** Logs more than a pipe or a socket holds, then throws or waits for SIGTERM, with a drain of 100 ms. */
+/** Logs more than a pipe or a socket can buffer, then throws or waits for SIGTERM. Draining takes 100 ms. */
 const runWithLongLog = (then: string) => `
   const { runProgram } = await import('${runProgram}');
   const { setTimeout: pause } = await import('node:timers/promises');
@@ -86,7 +86,7 @@ it.each([
   ['socket', 'SIGTERM', 0],
   ['socket', 'an uncaught exception', 1],
 ])('a program whose log is a %s that nobody reads ends after %s', async (kind, end, exitCode) => {
-  // Node connects a child whose output is a 'pipe' by a socket.
+  // For 'pipe', Node connects the output of the child through a socket.
   const output = kind === 'socket' ? 'pipe' : openUnreadPipe();
   const throwLater = `setTimeout(() => { throw new Error('unforeseen'); }, 100);`;
   const child = start(runWithLongLog(end === 'SIGTERM' ? '' : throwLater), ['ignore', output, 'inherit', 'ipc']);
@@ -100,9 +100,9 @@ it.each([
 
 it.each([
   ['exits', ''],
-  // pino flushes the log after such a line, and the exit flushes it again.
+  // pino flushes the log after a line of level fatal, and the exit flushes it again.
   ['crashes', "log.fatal({ n: 5_100 }, 'the last line');"],
-])('a reader that is slow until the program %s gets its lines once, in order and without a gap', async (_end, last) => {
+])('a reader that is slow until the program %s gets the lines once, in order and without gaps', async (_end, last) => {
   const line = (n: string) => `log.info({ n: ${n} }, '${'x'.repeat(100)}');`;
   const end = `for (let n = 5_000; n < 5_100; n++) ${line('n')} ${last} process.exit(0);`;
   const body = `for (let n = 0; n < 5_000; n++) ${line('n')} process.once('message', () => { ${end} });`;
@@ -114,7 +114,7 @@ it.each([
   let text = '';
   reader.on('data', (chunk: Buffer) => (text += String(chunk)));
   await closed;
-  // The process waits 500 ms at most, so on a busy machine, the last lines may be missing.
+  // At exit, the process flushes its log for 500 ms at most, so the last lines may be missing on a busy machine.
   const numbers = text
     .split('\n')
     .slice(0, -1)
@@ -129,7 +129,7 @@ it('a slow reader gets every line, in order, including the last ones', async () 
   const child = start(body, ['ignore', 'pipe', 'inherit', 'ipc']);
   const closed = once(child, 'close');
   let text = '';
-  // Reads nothing until its buffer is full, so the program cannot write the other lines.
+  // Nothing is read until the buffer is full, so the program cannot write any further lines.
   const reader = child.stdout as Readable;
   await pollUntil('the buffer to be full', () => reader.readableLength >= reader.readableHighWaterMark);
   reader.on('data', (chunk: Buffer) => (text += String(chunk)));

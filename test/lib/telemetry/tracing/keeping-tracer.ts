@@ -5,7 +5,7 @@ import type { Span, SpanEnd, SpanOptions, Tracer } from '#lib/telemetry/tracing/
 export interface WrittenSpan {
   readonly name: string;
   readonly options: SpanOptions & { parent?: string | undefined };
-  /** Absent while the span has not ended. */
+  /** Absent until the span ends. */
   end?: SpanEnd;
 }
 

@@ -44,7 +44,7 @@ export interface OtlpReceiver extends HttpRecorder {
   spans(): ReceivedSpan[];
 }
 
-/** Starts a receiver, whose `url` is for `otel.exporter.otlp.endpoint`. @param status status of every response */
+/** Starts a receiver; set `otel.exporter.otlp.endpoint` to its `url`. @param status status of every response */
 export async function startOtlpReceiver(status = 200): Promise<OtlpReceiver> {
   const recorder = await startHttpRecorder(status);
   return { ...recorder, spans: () => recorder.requests.flatMap(({ body }) => decode(JSON.parse(body) as Body)) };

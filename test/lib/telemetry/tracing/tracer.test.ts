@@ -1,5 +1,5 @@
-// Tests of the tracer and its exporter: the sent spans, no tracing without an endpoint, and no harm when the receiver
-// fails.
+// Tests of the tracer and its exporter: which spans are sent, that nothing is traced without an endpoint, and that a
+// failing receiver does no harm.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
@@ -11,7 +11,8 @@ import { observe } from '../observe.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 
 /**
- * Log lines of the tracer that was started last. An exporter that still retries after its test writes to its own list.
+ * Log lines of the tracer that was started last. An exporter that still retries after its test has ended writes to the
+ * list of that test.
  */
 let lines: string[] = [];
 const start = async (endpoint: string, options: { headers?: string[]; percent?: number } = {}): Promise<Tracer> => {
@@ -38,7 +39,7 @@ afterEach(() => receiver.close());
 const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
 describe('spans', () => {
-  it('arrive by the time close has ended, below their parents, with their times and attributes', async () => {
+  it('have arrived when close resolves, with their parents, times and attributes', async () => {
     const tracer = await start(`${receiver.url}/base/`, { headers: ['x-key=a%20b', 'x-other=c=d'] });
     const startedAt = performance.now() - 1_000;
     const root = tracer.start('root', { kind: 'server', parent, startedAt, attributes: { 'router.route': 'movies' } });
@@ -79,7 +80,7 @@ describe('spans', () => {
     await tracer.close(1_000);
   });
 
-  it('at 10 %: a tenth of the traces that begin here and all that a client samples, always whole traces', async () => {
+  it('at 10 %: about a tenth of the local traces and all that a client samples are sent, always complete', async () => {
     const tracer = await start(receiver.url, { percent: 10 });
     for (let index = 0; index < 400; index++) {
       const span = tracer.start('begun here');
@@ -96,7 +97,7 @@ describe('spans', () => {
     expect(count('a client’s')).toBe(10);
   });
 
-  it('contain only attributes on the allow-list', () => {
+  it('contain only attributes on the allow-list, truncated to 128 characters', () => {
     const hostile = {
       'router.route': 'movies',
       'url.path': '/persons/marker',
@@ -109,8 +110,8 @@ describe('spans', () => {
   });
 });
 
-describe('an endpoint in trouble', () => {
-  it('that is down: one log line, and close ends in time', async () => {
+describe('failures', () => {
+  it('an endpoint that is down: one log line, and close resolves in time', async () => {
     const { url } = receiver;
     await receiver.close();
     const tracer = await start(url);
@@ -125,7 +126,7 @@ describe('an endpoint in trouble', () => {
     receiver = await startOtlpReceiver();
   });
 
-  it('that refuses spans: one log line, however many it refuses', async () => {
+  it('an endpoint that refuses spans: one log line, however many it refuses', async () => {
     const refusing = await startOtlpReceiver(400);
     const tracer = await start(refusing.url);
     for (const sent of [1, 2, 3]) {
@@ -137,7 +138,7 @@ describe('an endpoint in trouble', () => {
     expect(lines).toEqual(['the OTLP endpoint does not accept spans: spans are dropped']);
   });
 
-  it('that accepts spans again: a log line says so, and these spans arrive', async () => {
+  it('an endpoint that accepts spans again: a log line says so, and these spans arrive', async () => {
     receiver.respondWith(400);
     const tracer = await start(receiver.url);
     tracer.start('refused').end();
@@ -156,14 +157,14 @@ describe('an endpoint in trouble', () => {
   it.each([
     ['nonsense', /each header must be name=value/],
     ['x-key=%zz', /the value of x-key is not percent-encoded/],
-  ])('the header %s: refused with a message that does not contain its value', async (header, message) => {
+  ])('the malformed header %s: refused with a message that does not contain its value', async (header, message) => {
     await expect(start(receiver.url, { headers: [header] })).rejects.toThrow(message);
     await expect(start(receiver.url, { headers: [header] })).rejects.not.toThrow('zz');
   });
 });
 
 describe('the process', () => {
-  it('without an endpoint: no OpenTelemetry module is loaded', async () => {
+  it('without an endpoint: no OpenTelemetry module is loaded, and no function is patched', async () => {
     expect(await observe('span', '')).toEqual({ modules: 0, patched: [] });
   });
 
