@@ -32,10 +32,7 @@ const checks: readonly Step[] = [
   },
   {
     title: 'lint',
-    command: [
-      ...[module('eslint/bin/eslint.js'), '--max-warnings', '0'],
-      ...['--cache', '--cache-strategy', 'content', '--cache-location', cache('lint'), '.'],
-    ],
+    command: [module('oxlint/bin/oxlint'), '--deny-warnings'],
   },
   {
     title: 'formatting of code',

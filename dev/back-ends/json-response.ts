@@ -52,7 +52,7 @@ export const refuseUnknownPath: RequestHandler = () => {
 
 /** Returns an error handler that sends errors as JSON and logs unexpected ones. */
 export function respondWithErrors(log: Logger): ErrorRequestHandler {
-  // eslint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, _next) => {
     // The client has disconnected.
     if (request.socket.destroyed) return;

@@ -164,7 +164,7 @@ type Services = Pick<RouterServices, 'log' | 'reportError'>;
 /** The Express error handler: responds with a problem document; logs and reports unexpected errors. */
 function createErrorHandler(services: Services): ErrorRequestHandler {
   // Express recognises an error handler by its four parameters.
-  // eslint-disable-next-line max-params
+  // oxlint-disable-next-line max-params
   return function handleError(error: unknown, request, response, _next) {
     const problem = respondWithProblem(request, response, error);
     if (problem.code === 'internal-error') reportUnexpected(services, problem.cause);

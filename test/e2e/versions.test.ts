@@ -161,7 +161,7 @@ describe('X-Workflow-Version of a request', () => {
   it('does not reach the back end', async () => {
     let received: unknown;
     routers.behaviours.set(2, (task) => {
-      received = (task.inputData?.['inbound'] as { headers: object }).headers;
+      received = (task.inputData!['inbound'] as { headers: object }).headers;
       return answers(2)(task);
     });
     await routers.client(router.url, 'client-0', scope)(note(), choosing('2', { headers: { accept: 'text/plain' } }));

@@ -56,7 +56,7 @@ describe('dependencies', () => {
     const locked = {
       '': {},
       'node_modules/leftpad': { version: '1.0.0' },
-      'node_modules/eslint': { version: '1.0.0', dev: true },
+      'node_modules/oxlint': { version: '1.0.0', dev: true },
       [`node_modules/node-${process.platform}-${process.arch}`]: { version: '24.0.0', optional: true },
     };
     const writeLock = (file: string, packages: object) =>

@@ -157,7 +157,7 @@ describe('the document', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     ajv.addSchema(document, 'document');
     const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` });
-    const { properties } = document.components.schemas?.[name] as { properties: Record<string, unknown> };
+    const { properties } = document.components.schemas![name] as { properties: Record<string, unknown> };
     for (const record of records) {
       expect(validate(record), JSON.stringify(validate.errors)).toBe(true);
       expect(Object.keys(record).toSorted()).toEqual(Object.keys(properties).toSorted());
