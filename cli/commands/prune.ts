@@ -11,7 +11,7 @@ import { addConfirmationOptions } from '../confirmation.ts';
 import { addEngineOption, type EngineAccess, type EngineAccessOptions, openEngine } from '../engine/engine-access.ts';
 import { formatSpan, parseCount, parseDuration } from '../input/duration.ts';
 import { listenForInterruption } from '../interruption.ts';
-import { type Outcome, CommandError } from '../outcome.ts';
+import { CommandError, linesOf, type Outcome } from '../outcome.ts';
 import { startProgressBar } from '../output/progress-bar.ts';
 import { type RuleOptions, rulesFor } from '../input/prune-rules.ts';
 import { readGateway } from '../gateway/read-gateway.ts';
@@ -73,7 +73,8 @@ export const pruneCommand: CommandDefinition<PruneCommandOptions> = {
 async function runPrune(options: PruneCommandOptions, context: CommandContext): Promise<Outcome> {
   const { host, onlyShows } = context;
   const usesConfigured = options.events && options.database === undefined;
-  const engine = await openEngine(options, host, usesConfigured ? ['conductor.databaseURL'] : []);
+  const keys = usesConfigured ? (['conductor.databaseURL'] as const) : [];
+  const engine = await openEngine(options, host, { keys, worksWhenFull: true });
   const { config } = engine;
   const url = options.events ? (options.database ?? config['conductor.databaseURL']) : undefined;
   const database = url === undefined ? null : await openEngineDatabase(url);
@@ -90,8 +91,7 @@ async function runPrune(options: PruneCommandOptions, context: CommandContext): 
       await context.confirm(`Delete executions and event records (${total} in all) at ${engine.address}?`);
     }
     const bar = startProgressBar('deleting', total, host.stderr);
-    const { failure, ...report } = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
-    if (failure !== undefined) throw failure;
+    const report = await prune(work, (done) => bar.advance(done)).finally(() => bar.stop());
     return describeReport(report, { address: engine.address, skipped: skippedBy(options) });
   } finally {
     interruption.stop();
@@ -157,8 +157,9 @@ function describeRules({ rules, events }: PrunePlan, skipped: string): string[] 
   ];
 }
 
-function describeReport(report: PruneReport, { address, skipped }: RunTexts): Outcome {
+function describeReport({ failure, ...report }: PruneReport, { address, skipped }: RunTexts): Outcome {
   const { executions, kept, orphans, events, isComplete } = report;
+  const problems = failure === undefined ? [] : linesOf(failure);
   const lines = [
     `${address}: ${countOf(executions, 'execution')} deleted`,
     ...(kept > 0 ? [`${countOf(kept, 'execution')} kept (other route, running again, or refused by the engine)`] : []),
@@ -169,6 +170,9 @@ function describeReport(report: PruneReport, { address, skipped }: RunTexts): Ou
       : []),
     events === null ? paint('faint', skipped) : `${countOf(events, 'event record')} deleted`,
     ...(isComplete ? [] : ['interrupted: run `prune` again to continue']),
+    ...problems,
   ];
-  return { exitCode: isComplete ? 0 : 2, lines, json: { ok: isComplete, engine: address, dryRun: false, ...report } };
+  const json = { engine: address, dryRun: false, ...report };
+  if (problems.length > 0) return { exitCode: 1, lines, json: { ok: false, problems, ...json } };
+  return { exitCode: isComplete ? 0 : 2, lines, json: { ok: isComplete, ...json } };
 }

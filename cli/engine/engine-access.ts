@@ -61,18 +61,25 @@ export interface EngineAccess {
   close(): Promise<void>;
 }
 
+/** How a command uses the engine. */
+export interface EngineUse {
+  /** Further keys that the command uses. A running stack provides them if the command uses its engine. */
+  readonly keys?: readonly StackKey[];
+  /** True for a command that deletes executions: it works while the Redis with the records is full. Default: false. */
+  readonly worksWhenFull?: boolean;
+}
+
 /**
  * Loads the configuration and opens a connection to the engine. The address comes from the first of these that has
  * one: the option, the configuration, the running stack. The configured Redis and database are used only with the
  * configured engine.
- * @param keys further keys that the command uses; a running stack provides them if the command uses its engine
  * @throws ConfigError; CommandError when an address or a client is missing or refused; EngineError when the router does
  *   not respond. An unreachable engine is detected by the first request.
  */
 export async function openEngine(
   options: EngineAccessOptions,
   host: Pick<Host, 'env' | 'stderr'>,
-  keys: readonly StackKey[] = [],
+  { keys = [], worksWhenFull = false }: EngineUse = {},
 ): Promise<EngineAccess> {
   const { router, engine } = options;
   if (router !== undefined && engine !== undefined) throw new CommandError(['use --engine or --router, not both']);
@@ -93,7 +100,7 @@ export async function openEngine(
     const headers: Record<string, string> = token === undefined ? {} : { 'x-authorization': token };
     const call: SendRequest = (request) => send({ ...request, headers: { ...headers, ...request.headers } });
     // Each search reports why it fails, so the connection to Redis does not have to.
-    const executions = await openExecutions(call, config, createLog('cli', 'silent'));
+    const executions = await openExecutions(call, config, { log: createLog('cli', 'silent'), worksWhenFull });
     return {
       address,
       api: new MetadataApi(call),

@@ -31,7 +31,7 @@ export async function createPruneRound(
   if (problems.length > 0) throw new Error(problems.join('; '));
   const engine = new Engine({ url: config['conductor.url'], timeoutMs: config['conductor.timeoutMs'], connections: 4 });
   const call = engine.request.bind(engine);
-  const executions = await openExecutions(call, config, log);
+  const executions = await openExecutions(call, config, { log, worksWhenFull: true });
   const { api } = executions;
   return {
     async run(signal) {

@@ -9,7 +9,7 @@ import type { Config } from '#lib/config/schema.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import { ExecutionRecords } from './execution-records.ts';
 import { RecordedIndex } from './recorded-index.ts';
-import { createDropReport, type DropReportOptions } from './report-dropped.ts';
+import { createDropReport, type DropReportOptions, type ReportDropped } from './report-dropped.ts';
 
 const dayMs = 86_400_000;
 /** Pause between reads of `prune.…` (milliseconds): a reload changes these keys, and listing all takes 0.05 ms. */
@@ -55,9 +55,9 @@ export function recordsOf({ redis, config, ...report }: RecordSources): Pick<Ind
 /**
  * Returns the records in Redis with the limits of the configuration.
  * @param config may be the live view of the active configuration
- * @param onDropped called for each record that is dropped because of `records.max`
+ * @param onDropped called when records are dropped
  */
-export function createRecords(redis: Redis, config: Config, onDropped?: () => void): ExecutionRecords {
+export function createRecords(redis: Redis, config: Config, onDropped?: ReportDropped): ExecutionRecords {
   const longestRule = longestRuleOf(config);
   return new ExecutionRecords(redis, {
     keyPrefix: config['records.keyPrefix'],

@@ -7,8 +7,9 @@
 import { randomUUID } from 'node:crypto';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
-import type { Redis, RedisClient } from '#lib/redis/redis.ts';
-import { endScript, forgetScript, putScript, recordDropped, startScript } from './scripts.ts';
+import type { Redis, RedisClient, RedisCommand } from '#lib/redis/redis.ts';
+import type { ReportDropped } from './report-dropped.ts';
+import { endScript, forgetScript, putScript, startScript } from './scripts.ts';
 
 /** A record. It contains no payload and no personal data. */
 export interface ExecutionRecord {
@@ -77,11 +78,12 @@ export interface RecordOptions {
   readonly keyPrefix: string;
   /**
    * Limit of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped or, if
-   * none has ended, the record of the one that started first.
+   * none has ended, the record of the one that started first. One call drops at most ten, and not the one that
+   * it adds.
    */
   readonly maxRecords?: number | undefined;
-  /** Called for each record that is dropped. */
-  readonly onDropped?: (() => void) | undefined;
+  /** Called when records are dropped. */
+  readonly onDropped?: ReportDropped | undefined;
   /** How long executions can be found by correlation id, in milliseconds. Read for each record. */
   readonly correlationTtlMs: number;
 }
@@ -121,7 +123,19 @@ export class ExecutionRecords {
    * rejects: during an outage, the command runs once Redis responds again.
    * @param start the unconfirmed start of the execution; this start is removed
    */
-  put({ record, reopens, isLookedUp }: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
+  put(added: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
+    return this.#redis.runEventually(this.#putCommand(added, start), () => this.#options.onDropped?.('redis', 1));
+  }
+
+  /** Records an execution like {@link put}, but now. */
+  putNow(added: NewRecord): Promise<void> {
+    return this.#redis.run(this.#putCommand(added));
+  }
+
+  #putCommand(
+    { record, reopens, isLookedUp }: NewRecord,
+    start?: Omit<UnconfirmedStart, 'startedAt'>,
+  ): RedisCommand<void> {
     const { executionId, ...value } = record;
     const { keyPrefix, maxRecords = 0, onDropped } = this.#options;
     const keys = [
@@ -133,12 +147,16 @@ export class ExecutionRecords {
       reopens ? '1' : '0',
       ...(start === undefined ? [] : [memberOf(start), start.token]),
     ];
-    return this.#redis.runEventually(async (client) => {
-      if ((await client.eval(putScript, { keys, arguments: values })) === recordDropped) onDropped?.();
-    });
+    return async (client) => {
+      const dropped = Number(await client.eval(putScript, { keys, arguments: values }));
+      if (dropped > 0) onDropped?.('limit', dropped);
+    };
   }
 
-  /** Records the end of an execution. Never rejects: during an outage, the command runs once Redis responds again. */
+  /**
+   * Records the end of an execution. Never rejects: during an outage, the command runs once Redis responds again. If the
+   * command is dropped, a search for open executions and the prune job detect the end.
+   */
   putEnd(executionId: string, status: WorkflowStatus): Promise<void> {
     return this.#redis.runEventually((client) => this.#runEnd(client, executionId, status));
   }

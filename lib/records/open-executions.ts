@@ -3,6 +3,7 @@
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
+import type { RedisOptions } from '#lib/redis/redis.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createExecutionApi, createRecords } from './chosen-index.ts';
 import { createDropReport } from './report-dropped.ts';
@@ -14,14 +15,27 @@ export interface OpenExecutions {
   close(): Promise<void>;
 }
 
-/** Opens the execution API. Connects to Redis at the first search if the engine has no index. */
-export async function openExecutions(call: SendRequest, config: Config, log: Logger): Promise<OpenExecutions> {
+/** Options of {@link openExecutions}. */
+export interface OpenExecutionsOptions extends RedisOptions {
+  readonly log: Logger;
+}
+
+/**
+ * Opens the execution API. Connects to Redis at the first search if the engine has no index.
+ * @param options `worksWhenFull` is for programs that delete executions; searches of other programs fail while Redis is
+ *   full, because it does not accept the records of running executions
+ */
+export async function openExecutions(
+  call: SendRequest,
+  config: Config,
+  { log, ...options }: OpenExecutionsOptions,
+): Promise<OpenExecutions> {
   const url = config['redis.url'];
   if (url === undefined) {
     return { api: createExecutionApi({ call, records: undefined }), close: async () => undefined };
   }
   const { Redis } = await import('#lib/redis/redis.ts');
-  const redis = new Redis(url, log);
+  const redis = new Redis(url, log, options);
   let connected: Promise<void> | undefined;
   const connect = () => {
     redis.start();

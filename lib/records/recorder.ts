@@ -43,7 +43,7 @@ export function createRecorder(records: ExecutionRecords | undefined, presence: 
   return records === undefined ? noRecorder : new RedisRecorder(records, presence);
 }
 
-/** Records nothing while the engine has an index. */
+/** Records nothing when the engine has an index. */
 export class RedisRecorder implements ExecutionRecorder {
   readonly #records: ExecutionRecords;
   readonly #presence: IndexPresence;
@@ -65,12 +65,20 @@ export class RedisRecorder implements ExecutionRecorder {
   }
 
   async polled(tasks: readonly Task[]): Promise<void> {
-    if (this.#presence.known !== false) return;
+    if (tasks.length === 0 || (await this.#hasIndex())) return;
     await Promise.all(tasks.map((task) => this.#records.put(recordOfTask(task))));
   }
 
   ended(executionId: string, status: WorkflowStatus): void {
-    if (this.#presence.known === false) void this.#records.putEnd(executionId, status);
+    void this.#hasIndex().then((hasIndex) => (hasIndex ? undefined : this.#records.putEnd(executionId, status)));
+  }
+
+  /**
+   * Returns whether the engine has an index; false when it does not say. A superfluous record takes less than 1 KB; an
+   * execution without a record is never pruned, and the reconciler would start it again.
+   */
+  async #hasIndex(): Promise<boolean> {
+    return this.#presence.known ?? this.#presence.exists().catch(() => false);
   }
 
   async #addStart(start: { workflow: string; correlationId: string }): Promise<string> {

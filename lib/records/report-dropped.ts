@@ -1,4 +1,4 @@
-// Reports records that were dropped because of `records.max`, with a metric and a warning.
+// Reports records of executions that were dropped, with a metric and a warning.
 
 import { Counter, type Registry } from 'prom-client';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
@@ -12,10 +12,21 @@ export interface DropReportOptions {
   readonly clock?: () => number;
 }
 
+/** Why records were dropped: because of `records.max`, or because Redis did not accept them. */
+export type DropReason = 'limit' | 'redis';
+/** A function to call when records are dropped, with their number. */
+export type ReportDropped = (reason: DropReason, count: number) => void;
+
 const name = 'router_records_dropped_total';
 const help =
-  'Records of executions dropped because there were more than records.max: these executions are never pruned';
+  'Records of executions dropped because there were more than records.max, or because Redis did not accept them: these executions may never be pruned';
 const warnEveryMs = 3_600_000;
+const warnings: Readonly<Record<DropReason, string>> = {
+  limit:
+    'more than records.max executions are recorded: the oldest records are dropped, so their executions are never pruned and their Idempotency-Keys are forgotten',
+  redis:
+    'Redis did not accept the records of some executions in time: unless a later search finds these executions running, they are never pruned and their Idempotency-Keys are forgotten',
+};
 
 /**
  * Registers the metric, which all reports of a program share. Call it once, with the registry of the program: metrics
@@ -25,16 +36,14 @@ export function registerDropMetric(metrics: Registry): void {
   metrics.registerMetric(new Counter({ name, help, registers: [] }));
 }
 
-/** @returns a function to call for each dropped record; it logs at most one warning an hour */
-export function createDropReport({ metrics, log, clock = () => performance.now() }: DropReportOptions): () => void {
+/** @returns a function that reports dropped records; it logs at most one warning an hour for each reason */
+export function createDropReport({ metrics, log, clock = () => performance.now() }: DropReportOptions): ReportDropped {
   const dropped = metrics?.getSingleMetric(name) as Counter | undefined;
-  let warnAgainAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    dropped?.inc();
-    if (clock() < warnAgainAt) return;
-    warnAgainAt = clock() + warnEveryMs;
-    log.warn(
-      'more than records.max executions are recorded: the oldest records are dropped, so their executions are never pruned and their Idempotency-Keys are forgotten',
-    );
+  const warnAgainAt: Record<DropReason, number> = { limit: 0, redis: 0 };
+  return (reason, count) => {
+    dropped?.inc(count);
+    if (clock() < warnAgainAt[reason]) return;
+    warnAgainAt[reason] = clock() + warnEveryMs;
+    log.warn(warnings[reason]);
   };
 }

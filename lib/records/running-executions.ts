@@ -25,13 +25,14 @@ export class RunningExecutions {
   /**
    * Records the running executions of these workflows. Default: all workflows; old unconfirmed starts are then removed
    * too.
+   * @throws RedisUnavailable when a record is not accepted: a search would not find its execution
    */
   async record(workflows?: readonly string[]): Promise<void> {
     for (const workflow of workflows ?? (await this.#workflows())) {
       for (const executionId of await this.#records.notOpen(await this.#engine.running(workflow))) {
         const execution = await this.#engine.readWhole(executionId, { includeTasks: false });
         if (execution === null) continue;
-        await this.#records.put(recordOfExecution(execution));
+        await this.#records.putNow(recordOfExecution(execution));
         if (hasEnded(execution)) await this.#records.putEnd(executionId, execution.status);
       }
     }

@@ -6,25 +6,32 @@ redis.call('zadd', KEYS[1], ARGV[3], ARGV[2])
 redis.call('zadd', KEYS[2], ARGV[3], ARGV[1])
 return redis.call('pexpire', KEYS[2], ARGV[4])`;
 
-/** Removes a record. KEYS: executions, started, open, ended. The key of its correlation id follows from the prefix. */
+/**
+ * Removes a record, and returns whether there was one. KEYS: executions, started, open, ended. The key of its correlation
+ * id follows from the prefix.
+ */
 const forget = `
 local function forget(id, prefix)
   local record = redis.call('hget', KEYS[1], id)
-  if not record then return end
-  redis.call('hdel', KEYS[1], id)
   for set = 2, 4 do redis.call('zrem', KEYS[set], id) end
+  if not record then return false end
+  redis.call('hdel', KEYS[1], id)
   local correlation = cjson.decode(record).correlationId
   if correlation then redis.call('zrem', prefix .. 'correlation:' .. correlation, id) end
+  return true
 end`;
 
-/** Reply of {@link putScript} when it has dropped another record. */
-export const recordDropped = 2;
+/**
+ * Limit of records that one call drops: Redis executes nothing else meanwhile. More than one, so that the number of
+ * records falls to a limit that was lowered.
+ */
+const maxDropped = 10;
 
 /**
  * Records an execution, and removes the record of its start in the same step, so that no outage loses both. A known
- * execution is at most reopened. KEYS: executions, started, open, ended, starts, correlation (optional). ARGV: id,
- * record, start time, limit (0: none), time to live, prefix, whether to reopen a known execution (1 or 0), start and
- * token (both optional).
+ * execution is at most reopened. Returns the number of records dropped because of the limit. KEYS: executions, started,
+ * open, ended, starts, correlation (optional). ARGV: id, record, start time, limit (0: none), time to live, prefix,
+ * whether to reopen a known execution (1 or 0), start and token (both optional).
  */
 export const putScript = `${forget}
 if KEYS[6] then
@@ -41,19 +48,27 @@ if redis.call('hsetnx', KEYS[1], ARGV[1], ARGV[2]) == 0 then
   record.status = nil
   record.endedAt = nil
   redis.call('hset', KEYS[1], ARGV[1], cjson.encode(record))
-  return redis.call('zadd', KEYS[3], record.startedAt, ARGV[1])
+  redis.call('zadd', KEYS[3], record.startedAt, ARGV[1])
+  return 0
 end
 redis.call('zadd', KEYS[2], ARGV[3], ARGV[1])
 redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])
 local limit = tonumber(ARGV[4])
-if limit == 0 or redis.call('hlen', KEYS[1]) <= limit then return 1 end
-local oldest = redis.call('zrange', KEYS[4], 0, 0)[1] or redis.call('zrange', KEYS[3], 0, 0)[1]
-forget(oldest, ARGV[6])
-return ${recordDropped}`;
+local dropped = 0
+for _ = 1, ${maxDropped} do
+  if limit == 0 or redis.call('hlen', KEYS[1]) <= limit then break end
+  local open = redis.call('zrange', KEYS[3], 0, 1)
+  local oldest = redis.call('zrange', KEYS[4], 0, 0)[1] or open[1] == ARGV[1] and open[2] or open[1]
+  if not oldest or oldest == ARGV[1] then break end
+  if forget(oldest, ARGV[6]) then dropped = dropped + 1 end
+end
+return dropped`;
 
 /**
- * Records an end, unless the same end is already recorded, and returns whether it did. KEYS: executions, open, ended.
- * ARGV: id, status, time.
+ * Records an end, unless the same end is already recorded, and returns whether it did. It removes before it adds,
+ * because a full Redis rejects a script only before its first write (redis/src/script.c, scriptVerifyOOM): executions
+ * are pruned by their recorded ends, so a full Redis could not be pruned otherwise. KEYS: executions, open, ended. ARGV:
+ * id, status, time.
  */
 export const endScript = `
 local known = redis.call('hget', KEYS[1], ARGV[1])
@@ -62,8 +77,8 @@ local record = cjson.decode(known)
 if record.status == ARGV[2] then return 0 end
 record.status = ARGV[2]
 record.endedAt = tonumber(ARGV[3])
-redis.call('hset', KEYS[1], ARGV[1], cjson.encode(record))
 redis.call('zrem', KEYS[2], ARGV[1])
+redis.call('hset', KEYS[1], ARGV[1], cjson.encode(record))
 redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])
 return 1`;
 

@@ -7,6 +7,7 @@ import { createClient, ErrorReply } from 'redis';
 import { Attachment } from '#lib/gc/attachment.ts';
 import { lookup } from '#lib/http/lookup.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+import { type EventualCommand, PostponedCommands } from './postponed-commands.ts';
 import { RedisUnavailable } from './redis-unavailable.ts';
 
 /** A client of node-redis. */
@@ -14,12 +15,14 @@ export type RedisClient = ReturnType<typeof createClient>;
 /** Runs one command. It must not retain `client`, which is replaced after an outage. */
 export type RedisCommand<T> = (client: RedisClient) => Promise<T>;
 
-/** A command that runs now or later, in the order of the calls. */
-interface EventualCommand {
-  readonly order: number;
-  readonly command: RedisCommand<unknown>;
-  /** Resolves the promise of the call. */
-  readonly resolve: () => void;
+/** Options of {@link Redis}. */
+export interface RedisOptions {
+  /**
+   * True for a program that reads and deletes, such as the prune job: Redis permits both while its memory is full, so an
+   * OOM error concerns only its command. Default: false, for a router: all that it uses Redis for begins with a write,
+   * so a full Redis is an outage, with its notice, its metric and postponed records.
+   */
+  readonly worksWhenFull?: boolean;
 }
 
 /** Resolution of all deadlines, in milliseconds: one timer serves every command. */
@@ -32,8 +35,6 @@ const attemptTicks = 20;
 const idleTicks = 20;
 /** Limit of pending commands; further commands are rejected at once. */
 const maxPending = 10_000;
-/** Limit of postponed commands. */
-const maxPostponed = 10_000;
 /** Postponed commands that are sent in one tick, few enough for Redis to execute them before their deadline. */
 const maxPostponedPerTick = 500;
 
@@ -43,6 +44,8 @@ const maxPostponedPerTick = 500;
  */
 const refusesOnlyThis =
   /^(?:NOPERM|WRONGTYPE)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
+/** Error reply to a command that needs memory while `maxmemory` is reached. */
+const isFull = /^OOM\b/;
 /** Error replies that concern the state of Redis, so that Redis may accept the command later. */
 const refusesForNow = /^(?:OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|NOREPLICAS)\b/;
 
@@ -54,8 +57,8 @@ const probeKey = 'service-router:probe';
  * A Redis connection with outage detection. While Redis responds, commands are sent at once. The first missing reply,
  * lost connection or error reply starts an outage: the connection is closed, every pending command is rejected, and
  * further commands are rejected without being sent. About once a second a new connection is attempted. The outage ends
- * when Redis has executed a script that writes. An error reply that concerns only its command ({@link refusesOnlyThis})
- * does not start an outage, because a new connection would not help.
+ * when Redis has executed a script that writes, or forbids it. An error reply that concerns only its command
+ * ({@link refusesOnlyThis}) does not start an outage, because a new connection would not help.
  *
  * node-redis 6 has no deadline for a command that was sent: `commandOptions.timeout` covers the time until the command is
  * written (and costs one AbortSignal per command), and each write resets `socketTimeout`. A client that is destroyed while
@@ -66,6 +69,7 @@ export class Redis {
   readonly firstAttempt: Promise<void>;
   readonly #url: string;
   readonly #log: Logger;
+  readonly #worksWhenFull: boolean;
   readonly #endFirstAttempt: () => void;
   /** The connected client; undefined during an outage. */
   #client: RedisClient | undefined;
@@ -73,7 +77,7 @@ export class Redis {
   #candidate: RedisClient | undefined;
   readonly #listeners = new Map<string, (message: string) => void>();
   readonly #subscribed = new Attachment<RedisClient, Set<string>>('channels whose subscription Redis has accepted');
-  #postponed: EventualCommand[] = [];
+  readonly #postponed = new PostponedCommands();
   /** Number of calls of `runEventually`. */
   #eventuals = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -93,9 +97,10 @@ export class Redis {
   readonly #refusals = new Set<string>();
 
   /** @param url `redis://…` or `rediss://…` */
-  constructor(url: string, log: Logger) {
+  constructor(url: string, log: Logger, { worksWhenFull = false }: RedisOptions = {}) {
     this.#url = url;
     this.#log = log;
+    this.#worksWhenFull = worksWhenFull;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.firstAttempt = promise;
     this.#endFirstAttempt = resolve;
@@ -112,7 +117,10 @@ export class Redis {
     this.#timer = setInterval(() => this.#tick(), tickMs).unref();
   }
 
-  /** Closes the connection once pending and postponed commands are settled, or when Redis does not respond. */
+  /**
+   * Closes the connection once pending and postponed commands are settled, or when Redis does not respond: postponed
+   * commands are then dropped.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true;
     while (this.#client !== undefined && this.#settled < this.#sent + this.#postponed.length) await pause(tickMs);
@@ -120,6 +128,7 @@ export class Redis {
     const clients = [this.#client, this.#candidate];
     this.#client = this.#candidate = undefined;
     for (const client of clients) client?.destroy();
+    for (const eventual of this.#postponed.take()) drop(eventual);
     this.#endFirstAttempt();
   }
 
@@ -136,7 +145,7 @@ export class Redis {
     try {
       return await command(client);
     } catch (cause) {
-      if (isRefused(cause)) throw this.#refused(cause);
+      if (this.#isRefused(cause)) throw this.#refused(cause);
       if (cause instanceof ErrorReply) this.#fail(client, cause);
       // An error that did not close the connection is a programming error in the command.
       if (client === this.#client) throw cause;
@@ -147,14 +156,16 @@ export class Redis {
   }
 
   /**
-   * Runs a command whose reply is not needed, such as releasing a lock: now, or later when too many commands are
-   * pending or during an outage. At most the latest 10,000 commands are postponed, so whatever they release must also
-   * expire by itself.
-   * @returns a promise that resolves when the command has run, or during an outage; never rejects
+   * Runs a command whose reply is not needed: now, or later when too many commands are pending or during an outage. At
+   * most 10,000 commands are postponed. Beyond that, the first one without `onDropped` is dropped or, if there is none,
+   * the first one.
+   * @param onDropped called if the command will never run, because it was dropped or Redis refuses it; omit it if its
+   *   effect comes about without the command, such as the release of a lock that expires
+   * @returns a promise that resolves when the command has run or is dropped, or during an outage; never rejects
    */
-  async runEventually(command: RedisCommand<unknown>): Promise<void> {
+  async runEventually(command: RedisCommand<unknown>, onDropped?: () => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const eventual = { order: this.#eventuals++, command, resolve };
+    const eventual = { order: this.#eventuals++, command, onDropped, resolve };
     // Commands run in order: the end of an execution is recorded after its start.
     if (this.#postponed.length > 0) this.#postpone(eventual);
     else void this.#runOrPostpone(eventual);
@@ -165,23 +176,22 @@ export class Redis {
     try {
       await this.run(eventual.command);
     } catch (error) {
-      if (error instanceof RedisUnavailable && !isRejectedAgain(error.cause)) return this.#postpone(eventual);
+      if (error instanceof RedisUnavailable && !this.#isRejectedAgain(error.cause)) return this.#postpone(eventual);
+      return drop(eventual);
     }
     eventual.resolve();
   }
 
   #postpone(eventual: EventualCommand): void {
-    // A command that has failed goes back before those that were postponed after it.
-    const place = this.#postponed.findLastIndex(({ order }) => order < eventual.order) + 1;
-    this.#postponed.splice(place, 0, eventual);
-    if (this.#postponed.length > maxPostponed) this.#postponed.shift()?.resolve();
+    const dropped = this.#postponed.add(eventual);
+    if (dropped !== undefined) drop(dropped);
     if (this.#client === undefined) eventual.resolve();
   }
 
   /** Sends the first postponed commands. */
   #sendPostponed(): void {
     const free = maxPending - (this.#sent - this.#settled);
-    for (const eventual of this.#postponed.splice(0, Math.min(free, maxPostponedPerTick)))
+    for (const eventual of this.#postponed.take(Math.min(free, maxPostponedPerTick)))
       void this.#runOrPostpone(eventual);
   }
 
@@ -255,8 +265,9 @@ export class Redis {
   async #open(client: RedisClient): Promise<void> {
     try {
       await client.connect();
-      await client.eval(probe, { keys: [probeKey] });
-      await this.#subscribeAgain(client);
+      await this.#unlessRefused(client.eval(probe, { keys: [probeKey] }));
+      for (const [channel, listener] of this.#listeners)
+        await this.#unlessRefused(this.#subscribeOn(client, channel, listener));
     } catch (error) {
       this.#fail(client, error);
     }
@@ -271,14 +282,13 @@ export class Redis {
     this.#sendPostponed();
   }
 
-  async #subscribeAgain(client: RedisClient): Promise<void> {
-    for (const [channel, listener] of this.#listeners) {
-      try {
-        await this.#subscribeOn(client, channel, listener);
-      } catch (error) {
-        if (!isRefused(error)) throw error;
-        this.#refused(error);
-      }
+  /** Waits for a reply during a connection attempt. An error reply that concerns only this command is logged. */
+  async #unlessRefused(reply: Promise<unknown>): Promise<void> {
+    try {
+      await reply;
+    } catch (error) {
+      if (!this.#isRefused(error)) throw error;
+      this.#refused(error);
     }
   }
 
@@ -290,16 +300,22 @@ export class Redis {
     if (!this.#isOutage) this.#log.warn(errorFields(error), 'Redis does not respond; reconnecting every second');
     this.#isOutage = true;
     this.#endFirstAttempt();
-    for (const { resolve } of this.#postponed) resolve();
+    this.#postponed.resolveAll();
+  }
+
+  /** Returns true for an error reply that does not start an outage. */
+  #isRefused(error: unknown): error is ErrorReply {
+    if (!(error instanceof ErrorReply)) return false;
+    return refusesOnlyThis.test(error.message) || (this.#worksWhenFull && isFull.test(error.message));
+  }
+
+  /** Returns true for an error reply after which the command is not postponed. */
+  #isRejectedAgain(cause: unknown): boolean {
+    return cause instanceof ErrorReply && (!refusesForNow.test(cause.message) || this.#isRefused(cause));
   }
 }
 
-/** Returns true for an error reply that does not start an outage. */
-function isRefused(error: unknown): error is ErrorReply {
-  return error instanceof ErrorReply && refusesOnlyThis.test(error.message);
-}
-
-/** Returns true for an error reply that Redis would give to the command again. */
-function isRejectedAgain(cause: unknown): boolean {
-  return cause instanceof ErrorReply && !refusesForNow.test(cause.message);
+function drop({ onDropped, resolve }: EventualCommand): void {
+  onDropped?.();
+  resolve();
 }

@@ -1,4 +1,4 @@
-// Tests of the access to an engine: the configured Redis and database serve only the configured engine.
+// Tests of the access to an engine: the configured Redis and database are used only with the configured engine.
 
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -21,16 +21,16 @@ async function open(options: EngineAccessOptions, env: Record<string, string> = 
     env: { STATE_DIR: '/nonexistent', ...env },
     stderr: { write: (text: string) => (stderr += text) },
   };
-  const access = await openEngine(options, host as never, ['conductor.databaseURL']);
+  const access = await openEngine(options, host as never, { keys: ['conductor.databaseURL'] });
   await access.close();
   return { stderr, stores: keys.filter((key) => access.config[key] !== undefined) };
 }
 
 describe('the configured Redis and database', () => {
   it.each<[string, EngineAccessOptions]>([
-    ['without an option', {}],
-    ['the same servers', { engine: 'http://engine-2:8080/, http://engine-1:8080' }],
-    ['one of its servers', { engine: 'http://ENGINE-2:8080' }],
+    ['no --engine', {}],
+    ['--engine with the same servers', { engine: 'http://engine-2:8080/, http://engine-1:8080' }],
+    ['--engine with one of the servers', { engine: 'http://ENGINE-2:8080' }],
   ])('are used: %s', async (_name, options) => {
     expect(await open(options)).toEqual({ stderr: '', stores: keys });
   });
@@ -45,13 +45,13 @@ describe('the configured Redis and database', () => {
     },
   );
 
-  it('are not used: the configuration has no conductor.url, and --engine is not its default', async () => {
+  it('are used only for the default of conductor.url when the configuration does not set that key', async () => {
     const { CONDUCTOR_URL: _, ...env } = configured;
     expect(await open({ engine: 'http://127.0.0.1:8082' }, env)).toEqual({ stderr: '', stores: keys });
     expect((await open({ engine: 'http://other:8080' }, env)).stores).toEqual([]);
   });
 
-  it('when neither is set: no line on stderr for another engine', async () => {
+  it('are not mentioned on stderr for another engine when neither is set', async () => {
     expect(await open({ engine: 'http://other:8080' }, {})).toEqual({ stderr: '', stores: [] });
   });
 });

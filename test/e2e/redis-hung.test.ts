@@ -43,7 +43,8 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
     const env = { REDIS_URL: engine.redis.url, RECONCILER_AFTERMS: String(afterMs), CONDUCTOR_URL: engine.url };
     config = (await loadConfig({ env })).config;
     connection = new Engine({ url: [engine.url], timeoutMs: 5_000, connections: 4 });
-    executions = await openExecutions((request) => connection.request(request), config, createLog('test', 'silent'));
+    const log = createLog('test', 'silent');
+    executions = await openExecutions((request) => connection.request(request), config, { log });
     api = executions.api;
     for (const task of ['mdm_notify', 'mdm_share', 'movies_intake']) await shortenTimeout(task);
   }, 300_000);

@@ -34,7 +34,7 @@ export async function describeUntold(violations: readonly Violation[], sources: 
   const client = new Engine({ url: sources.engine.url, timeoutMs: 10_000, connections: 1 });
   const { config } = await loadConfig({ env: sources.redis === undefined ? {} : { REDIS_URL: sources.redis.url } });
   const call = (request: EngineRequest) => client.request(request);
-  const { api, close } = await openExecutions(call, config, createLog('faults', 'silent'));
+  const { api, close } = await openExecutions(call, config, { log: createLog('faults', 'silent') });
   const lines: string[] = [];
   for (const { subject } of violations) {
     const executionId = executionOf(subject, sources.events);

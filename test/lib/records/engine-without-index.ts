@@ -1,4 +1,5 @@
-// An in-memory fake of an engine without an index, like Conductor on Redis, limited to the calls of the records.
+// An in-memory fake of an engine without an index, such as Conductor on Redis. It supports only the calls that the code
+// under test makes.
 
 import { randomUUID } from 'node:crypto';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -56,7 +57,7 @@ export function engineWithoutIndex() {
       const execution = executions.get(executionId) as WholeExecution;
       executions.set(executionId, { ...execution, status: 'RUNNING', endTime: 0 });
     },
-    /** Loses an execution, like a Redis that is killed before it writes its append-only file. */
+    /** Loses an execution, as when Redis is killed before it writes to its append-only file. */
     lose: (executionId: string) => void executions.delete(executionId),
     taskOf(workflowInstanceId: string): Task {
       const { workflowName, correlationId, input, startTime } = executions.get(workflowInstanceId) as WholeExecution;

@@ -1,4 +1,4 @@
-// Tests of records of executions in a real Redis, and of the index that finds executions by them.
+// Tests of execution records in a real Redis, and of the index that uses them to find executions.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -11,8 +11,10 @@ import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
 import { createExecutionApi, createRecords } from '#lib/records/chosen-index.ts';
 import { ExecutionRecords } from '#lib/records/execution-records.ts';
+import { openExecutions } from '#lib/records/open-executions.ts';
 import { RecordedIndex } from '#lib/records/recorded-index.ts';
 import { RedisRecorder } from '#lib/records/recorder.ts';
+import type { ReportDropped } from '#lib/records/report-dropped.ts';
 import { Redis } from '#lib/redis/redis.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { prune } from '../../../jobs/prune/prune.ts';
@@ -50,7 +52,7 @@ describe('records of executions', requires('redis'), () => {
   });
   afterEach(() => redis.stop());
 
-  function useLimit(maxRecords: number | undefined, onDropped?: () => void): void {
+  function useLimit(maxRecords: number | undefined, onDropped?: ReportDropped): void {
     const options = { keyPrefix, correlationTtlMs: dayMs };
     const limit = { ...(maxRecords === undefined ? {} : { maxRecords }), ...(onDropped && { onDropped }) };
     records = new ExecutionRecords(redis, { ...options, ...limit });
@@ -97,7 +99,7 @@ describe('records of executions', requires('redis'), () => {
     ]);
   });
 
-  it('finds a start whose response was lost, by the record made before it, while the execution runs', async () => {
+  it('finds a running execution by the record made before its start, if the response was lost', async () => {
     await recorder.starting(request('PATCH', 'lost'), { isLookedUp: true });
     expect(await api.correlated('college-adaptorWF', 'lost')).toEqual([]);
     const id = engine.start(request('PATCH', 'lost'));
@@ -134,7 +136,7 @@ describe('records of executions', requires('redis'), () => {
     expect(limits).toEqual([100, 80, 60, 40, 20]);
   });
 
-  it('finds a start whose response was lost, after the end of its execution, if a worker polled its task', async () => {
+  it('finds an ended execution whose start got no response, if a worker has polled its task', async () => {
     await recorder.starting(request('PATCH', 'lost'), { isLookedUp: true });
     const id = engine.start(request('PATCH', 'lost'));
     await recorder.polled([engine.taskOf(id)]);
@@ -142,7 +144,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await api.correlated('college-adaptorWF', 'lost')).toMatchObject([{ workflowId: id }]);
   });
 
-  it('replaces the record of a start with that of its execution, in one step', async () => {
+  it('replaces the record of a start with the record of its execution', async () => {
     const start = await recorder.starting(request('PATCH', 'r-1'), { isLookedUp: true });
     start.started(engine.start(request('PATCH', 'r-1')));
     await settle();
@@ -157,7 +159,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await records.starts(Date.now() + 1)).toEqual([]);
   });
 
-  it('finds executions that an event has started, if they run or if a worker has polled their task', async () => {
+  it('finds executions that an event has started, if they are running or a worker has polled their task', async () => {
     const input = { executionId: 'patch-1', inbound: { httpMethod: 'PATCH' }, mis: '001' };
     const event = { name: 'mdmWF', version: 1, correlationId: 'patch-1', input };
     const ended = engine.start(event);
@@ -173,7 +175,7 @@ describe('records of executions', requires('redis'), () => {
     expect(executions).toMatchObject([{ workflowId: ended, output: '{"interestedSystems":[]}' }]);
   });
 
-  it('returns the start time by which it sorts, also for an execution that only a late task has shown', async () => {
+  it('returns the start time by which it sorts, even for an execution known only from a later task', async () => {
     const id = engine.start({ name: 'mdmWF', version: 1, correlationId: 'patch-1', input: { executionId: 'patch-1' } });
     const scheduledTime = Date.now() + 60_000;
     await recorder.polled([{ ...engine.taskOf(id), scheduledTime }]);
@@ -181,7 +183,7 @@ describe('records of executions', requires('redis'), () => {
     expect(executions).toMatchObject([{ workflowId: id, startTime: new Date(scheduledTime).toISOString() }]);
   });
 
-  it('tells paused executions from running ones by the state in the engine', async () => {
+  it('distinguishes paused executions from running ones by their state in the engine', async () => {
     const running = await start(request('PATCH', 'a'));
     const paused = await start(request('PATCH', 'b'));
     engine.pause(paused);
@@ -226,7 +228,7 @@ describe('records of executions', requires('redis'), () => {
       engine.retry(id);
     });
 
-    it('is open once a worker has polled its task, and completed after that', async () => {
+    it('is open once a worker has polled its task, and completed once it has ended', async () => {
       await recorder.polled([engine.taskOf(id)]);
       expect(await idsOf({ statuses: ['FAILED'] }, { order })).toEqual([]);
       expect(await idsOf({ statuses: open })).toEqual([id]);
@@ -248,7 +250,7 @@ describe('records of executions', requires('redis'), () => {
       expect(await idsOf({ statuses: ['COMPLETED'] }, { order })).toEqual([id]);
     });
 
-    it('is completed once the prune job has read it, and deleted by the rule for completed executions', async () => {
+    it('is completed once the prune job has read it, and is deleted by the rule for completed executions', async () => {
       engine.end(id, 'COMPLETED');
       const context = { api, now: Date.now() + 60_000, batchSize: 10 };
       const failed = { name: 'failed', statuses: ['FAILED'], olderThanMs: 1 } as const;
@@ -267,7 +269,48 @@ describe('records of executions', requires('redis'), () => {
     expect(report).toMatchObject({ executions: 1, kept: 0, orphans: 0 });
   });
 
-  it('records, in batches, ends that no router has seen, until it is told to stop', async () => {
+  it('lets the prune job delete executions while Redis is full, even those whose end only the job has seen', async () => {
+    const completed = { name: 'completed', statuses: ['COMPLETED'], olderThanMs: 1 } as const;
+    const limits = { now: Date.now() + 60_000, batchSize: 10, eventsOlderThanMs: 1 };
+    const { config } = await loadConfig({ env: {} });
+    const [seen, unseen, retried] = [
+      await start(request('PATCH', 'a')),
+      await start(request('PATCH', 'b')),
+      await start(request('PATCH', 'c')),
+    ];
+    for (const id of [seen, unseen, retried]) engine.end(id, 'COMPLETED');
+    recorder.ended(seen, 'COMPLETED');
+    recorder.ended(retried, 'FAILED');
+    await settle();
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+    onTestFinished(async () => void (await server.command('CONFIG', 'SET', 'maxmemory', '0')));
+    const stores = { 'redis.url': server.url, 'records.keyPrefix': keyPrefix };
+    const full = await openExecutions(engine.call, { ...config, ...stores }, { log, worksWhenFull: true });
+    onTestFinished(() => full.close());
+    const rules = [{ ...completed, name: 'failed', statuses: ['FAILED'] as const }, completed];
+    const report = await prune({ api: full.api, database: null, rules, ...limits });
+    expect(report).toEqual({ executions: 3, kept: 0, orphans: 0, events: null, isComplete: true });
+    expect(await server.command('KEYS', `${keyPrefix}*`)).toEqual([]);
+  });
+
+  it.each([
+    ['a program that works when Redis is full', { worksWhenFull: true }],
+    ['other programs', {}],
+  ])('rejects a search for open executions by %s when Redis does not accept their records', async (_, options) => {
+    const { config } = await loadConfig({ env: {} });
+    await start(request('PATCH', 'recorded'));
+    // An event has started it, so no router has recorded it.
+    engine.start({ name: 'mdmWF', version: 1, correlationId: 'patch-1', input: { executionId: 'patch-1' } });
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+    onTestFinished(async () => void (await server.command('CONFIG', 'SET', 'maxmemory', '0')));
+    const stores = { 'redis.url': server.url, 'records.keyPrefix': keyPrefix };
+    const full = await openExecutions(engine.call, { ...config, ...stores }, { log, ...options });
+    onTestFinished(() => full.close());
+    const search = full.api.search({ statuses: open }, { offset: 0, size: 50 });
+    await expect(search).rejects.toThrow(NoExecutionIndex);
+  });
+
+  it('records ends that no router has seen, in batches, until it is told to stop', async () => {
     for (let count = 0; count < 510; count++)
       engine.end(await start(request('GET', 'x'), { isLookedUp: false }), 'COMPLETED');
     const recorded = async () => (await idsOf({ statuses: ['COMPLETED'] }, { order: 'first-ended', size: 600 })).length;
@@ -277,7 +320,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await recorded()).toBe(510);
   });
 
-  it('keeps the time of an end that is recorded again', async () => {
+  it('keeps the first recorded time when an end is recorded again', async () => {
     const id = await start(request('PATCH', 'a'));
     const ends = async () => {
       recorder.ended(id, 'COMPLETED');
@@ -298,24 +341,24 @@ describe('records of executions', requires('redis'), () => {
     expect(await idsOf({}, { order: 'newest', size: 1 })).toHaveLength(1);
   });
 
-  it('pages past ids whose records are removed while it reads', async () => {
+  it('skips ids whose records have been removed', async () => {
     const ids: string[] = [];
     for (let count = 0; count < 510; count++) ids.push(await start(request('GET', 'x'), { isLookedUp: false }));
     await redis.run((client) => client.hDel(`${keyPrefix}executions`, ids.slice(0, 3)));
     expect(await api.count({ statuses: open })).toBe(507);
   });
 
-  it('returns whether a corrected end has changed the record', async () => {
+  it('returns whether recording an end has changed the record', async () => {
     const id = await start(request('PATCH', 'a'));
     engine.end(id, 'COMPLETED');
     expect(await api.recordEnd(id, 'COMPLETED')).toBe(true);
     expect(await api.recordEnd(id, 'COMPLETED')).toBe(false);
     expect(await api.recordEnd('unknown', 'COMPLETED')).toBe(false);
-    // The same execution with another end after a retry stays among the ended ones.
+    // An execution that ends differently after a retry stays among the ended ones.
     expect(await api.recordEnd(id, 'FAILED')).toBe(true);
   });
 
-  it('removes records with their executions, and those of executions that the engine has lost', async () => {
+  it('removes the records of executions that are removed, or that the engine has lost', async () => {
     const [removed, lost] = [await start(request('PATCH', 'a')), await start(request('PATCH', 'b'))];
     expect((await api.remove([removed])).removed).toEqual([removed]);
     engine.lose(lost);
@@ -328,17 +371,100 @@ describe('records of executions', requires('redis'), () => {
     expect((await loadConfig({ env: {} })).config).not.toHaveProperty('records.max');
   });
 
-  it('drops, beyond the limit, the record of the execution that ended first, and reports it', async () => {
+  it('drops the record of an ended execution when the limit is exceeded, and reports it', async () => {
     let dropped = 0;
-    useLimit(2, () => dropped++);
-    const presence = new IndexPresence(engine.call);
-    recorder = new RedisRecorder(records, presence);
+    useLimit(2, (_reason, count) => (dropped += count));
+    recorder = new RedisRecorder(records, new IndexPresence(engine.call));
     const [first, second] = [await start(request('PATCH', 'a')), await start(request('PATCH', 'b'))];
     recorder.ended(second, 'COMPLETED');
     const third = await start(request('PATCH', 'c'));
     expect(dropped).toBe(1);
     expect(await records.notOpen([first, second, third])).toEqual([second]);
     expect(await server.command('EXISTS', `${keyPrefix}correlation:b`)).toBe(0);
+  });
+
+  it('drops at most ten records at each start after the limit was lowered, and reports all of them', async () => {
+    for (let count = 0; count < 22; count++) await start(request('GET', 'x'), { isLookedUp: false });
+    const dropped: number[] = [];
+    useLimit(5, (_reason, count) => void dropped.push(count));
+    recorder = new RedisRecorder(records, new IndexPresence(engine.call));
+    for (let count = 0; count < 4; count++) await start(request('GET', 'x'), { isLookedUp: false });
+    expect(dropped).toEqual([10, 9, 1, 1]);
+    expect(await idsOf({})).toHaveLength(5);
+  });
+
+  it('removes ended ids without a record when the limit is exceeded, and does not count them as dropped', async () => {
+    let dropped = 0;
+    useLimit(1, (_reason, count) => (dropped += count));
+    recorder = new RedisRecorder(records, new IndexPresence(engine.call));
+    await server.command('ZADD', `${keyPrefix}ended`, '1', 'lost-1', '2', 'lost-2');
+    await start(request('PATCH', 'a'));
+    const second = await start(request('PATCH', 'b'));
+    expect(dropped).toBe(1);
+    expect(await server.command('ZCARD', `${keyPrefix}ended`)).toBe(0);
+    expect(await server.command('HKEYS', `${keyPrefix}executions`)).toEqual([second]);
+  });
+
+  it('drops another record when the new one is of the execution that started first', async () => {
+    useLimit(1);
+    const newRecord = (executionId: string, startedAt: number) => ({
+      record: { executionId, workflow: 'college-adaptorWF', startedAt },
+      ...{ reopens: false, isLookedUp: false },
+    });
+    await records.put(newRecord('later', 2_000));
+    await records.put(newRecord('earlier', 1_000));
+    expect(await server.command('HKEYS', `${keyPrefix}executions`)).toEqual(['earlier']);
+  });
+
+  it('keeps a new record, and Redis responding, when the limit is exceeded by records that are in no set', async () => {
+    let dropped = 0;
+    useLimit(1, (_reason, count) => (dropped += count));
+    recorder = new RedisRecorder(records, new IndexPresence(engine.call));
+    await server.command('HSET', `${keyPrefix}executions`, 'lost-1', '{}', 'lost-2', '{}');
+    const id = await start(request('PATCH', 'a'));
+    expect([redis.isResponding, dropped]).toEqual([true, 0]);
+    expect(await records.notOpen([id])).toEqual([]);
+  });
+
+  it('reports the records that it cannot keep during an outage', async () => {
+    const dropped: unknown[] = [];
+    useLimit(undefined, (...report) => void dropped.push(report));
+    await server.kill();
+    onTestFinished(() => server.restart());
+    await pollUntil('the outage to be noticed', () => !redis.isResponding);
+    const newRecord = (executionId: string) => ({
+      record: { executionId, workflow: 'college-adaptorWF', startedAt: Date.now() },
+      ...{ reopens: false, isLookedUp: false },
+    });
+    // The end of an execution and the removal of a start are dropped before a record.
+    await records.putEnd('first', 'COMPLETED');
+    await records.removeStart({ workflow: 'college-adaptorWF', correlationId: 'a', token: 'start:a' });
+    for (let count = 0; count < 10_001; count++) await records.put(newRecord(String(count)));
+    expect(dropped).toEqual([['redis', 1]]);
+  });
+
+  it.each([
+    ['has not said yet', (): SendRequest => engine.call],
+    ['does not say', (): SendRequest => async () => Promise.reject(new Error('no response'))],
+  ])('records polled tasks and ends while the engine %s whether it has an index', async (_state, callOf) => {
+    recorder = new RedisRecorder(records, new IndexPresence(callOf()));
+    const id = engine.start({ name: 'mdmWF', version: 1, correlationId: 'patch-1', input: { executionId: 'patch-1' } });
+    await recorder.polled([engine.taskOf(id)]);
+    expect(await records.notOpen([id])).toEqual([]);
+    recorder = new RedisRecorder(records, new IndexPresence(callOf()));
+    recorder.ended(id, 'COMPLETED');
+    await settle();
+    expect(await records.notOpen([id])).toEqual([id]);
+  });
+
+  it('records nothing when an engine that has not said yet whether it has an index has one', async () => {
+    const withIndex: SendRequest = async () => ({ status: 400, headers: {}, body: Buffer.from('{}') });
+    recorder = new RedisRecorder(records, new IndexPresence(withIndex));
+    const id = engine.start(request('PATCH', 'a'));
+    await recorder.polled([engine.taskOf(id)]);
+    recorder.ended(id, 'COMPLETED');
+    await settle();
+    expect(await server.command('KEYS', `${keyPrefix}*`)).toEqual([]);
   });
 
   it('keeps nothing under a correlation id for longer than executions are kept', async () => {
@@ -348,7 +474,7 @@ describe('records of executions', requires('redis'), () => {
     expect(left).toBeLessThanOrEqual(dayMs);
   });
 
-  it('keeps correlation ids a day longer than the longest rule of the prune job, default or per-route', async () => {
+  it('keeps correlation ids a day longer than the longest prune rule, whether default or per route', async () => {
     const { config } = await loadConfig({ env: {} });
     for (const [rule, days] of [
       [{}, 31],
@@ -362,7 +488,7 @@ describe('records of executions', requires('redis'), () => {
     }
   });
 
-  it('keeps correlation ids as long as the active rules of the prune job say', async () => {
+  it('follows changes to the rules of the prune job in the active configuration', async () => {
     const { config } = await loadConfig({ env: {} });
     const active: Config = { ...config, 'records.keyPrefix': keyPrefix };
     records = createRecords(redis, active);
@@ -377,7 +503,7 @@ describe('records of executions', requires('redis'), () => {
     }
   });
 
-  it('does not record a read before its start, nor under its correlation id', async () => {
+  it('records a read only after its start, and not under its correlation id', async () => {
     const id = await start(request('GET', 'a'), { isLookedUp: false });
     expect(await server.command('KEYS', `${keyPrefix}correlation:*`)).toEqual([]);
     expect(await idsOf({})).toEqual([id]);
@@ -390,9 +516,8 @@ describe('records of executions', requires('redis'), () => {
     expect(executions).toMatchObject([{ version: 2, input: expect.stringContaining('adaptor') }]);
   });
 
-  it('refuses searches and starts of writes while Redis does not respond, and records the ends later', async () => {
-    // With everysec, a killed Redis may lose two seconds: during a slow fsync, it writes nothing to its append-only
-    // file.
+  it('refuses searches and the starts of writes while Redis does not respond, and records ends later', async () => {
+    // With everysec, a killed Redis may lose two seconds of writes: it appends nothing to its file during a slow fsync.
     await server.command('CONFIG', 'SET', 'appendfsync', 'always');
     const id = await start(request('PATCH', 'a'));
     await server.kill();
@@ -421,12 +546,12 @@ describe('without Redis', () => {
       ? { status: 400, headers: {}, body: Buffer.from('{}') }
       : engineWithoutIndex().call(call);
 
-  it.each(searches)('%s: fails on an engine without an index, and names what is missing', async (_name, search) => {
+  it.each(searches)('%s: fails on an engine without an index, and says what is missing', async (_name, search) => {
     const api = createExecutionApi({ call: engineWithoutIndex().call, records: undefined });
     await expect(search(api)).rejects.toThrow('the engine has no index of executions');
   });
 
-  it.each(searches)('%s: is empty on an engine whose index finds nothing', async (_name, search, empty) => {
+  it.each(searches)('%s: has an empty result on an engine whose index finds nothing', async (_name, search, empty) => {
     expect(await search(createExecutionApi({ call: withIndex, records: undefined }))).toEqual(empty);
   });
 });

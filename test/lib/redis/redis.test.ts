@@ -1,8 +1,8 @@
-// Tests of the connection to Redis, with a server that hangs, is killed, and returns.
+// Tests of the connection to Redis, with a server that hangs, is killed, and is restarted.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Redis, type RedisClient, type RedisCommand } from '#lib/redis/redis.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Redis, type RedisClient, type RedisCommand, type RedisOptions } from '#lib/redis/redis.ts';
 import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { RedisIdempotencyLocks } from '../../../plugins/conductor/idempotency/redis-idempotency-locks.ts';
@@ -20,8 +20,8 @@ const again = 'Redis responds again';
 const refused = 'Redis refuses a command; its connection stays in use';
 
 const opened: Redis[] = [];
-async function open(url: string): Promise<Redis> {
-  const redis = new Redis(url, log);
+async function open(url: string, options: RedisOptions = {}): Promise<Redis> {
+  const redis = new Redis(url, log, options);
   opened.push(redis);
   redis.start();
   await redis.firstAttempt;
@@ -40,7 +40,7 @@ const failureOf = (answer: Promise<unknown>) =>
   );
 /**
  * Expects at least this many outages, each logged once with its recovery, and exactly these other log lines. On a busy
- * machine, a late reply is one more outage.
+ * machine, a late reply counts as another outage.
  */
 function expectLog(outages: number, others: readonly string[] = []): void {
   const isOfOutage = (line: string): boolean => [notAnswering, again].includes(line);
@@ -58,7 +58,7 @@ it('rejects commands without sending them while nothing listens', async () => {
   expect(lines).toEqual([notAnswering]);
 });
 
-it('throws at its start when the URL is malformed', () => {
+it('start throws when the URL is malformed', () => {
   expect(() => new Redis('redis://:%zz@127.0.0.1:1', log).start()).toThrow(URIError);
 });
 
@@ -77,7 +77,7 @@ describe('the connection to Redis', requires('redis'), () => {
   });
   afterAll(() => server?.stop());
 
-  /** Returns the URL of a Redis user who may run every command on every key, changed by further ACL rules. */
+  /** Returns the URL for a Redis user who may run every command on every key, subject to these further ACL rules. */
   async function urlOfUser(...rules: string[]): Promise<string> {
     await server.command('ACL', 'SETUSER', 'limited', 'reset', 'on', '>secret', '~*', '+@all', ...rules);
     const url = new URL(server.url);
@@ -118,7 +118,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expectLog(3);
   });
 
-  it('gives up a connection attempt that gets no response, and connects once Redis responds', async () => {
+  it('gives up on a connection attempt that gets no response, and connects once Redis responds', async () => {
     server.hang();
     const second = new Redis(server.url, log);
     opened.push(second);
@@ -136,6 +136,32 @@ describe('the connection to Redis', requires('redis'), () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '0');
     await untilResponding(redis);
     expectLog(1);
+  });
+
+  it('with worksWhenFull, connects to a full Redis, reads and deletes, and rejects only commands that need memory', async () => {
+    onTestFinished(async () => void (await server.command('CONFIG', 'SET', 'maxmemory', '0')));
+    const key = randomUUID();
+    await redis.run((client) => client.set(key, 'old'));
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+    const full = await open(server.url, { worksWhenFull: true });
+    expect(await full.run((client) => client.get(key))).toBe('old');
+    expect(await failureOf(full.run(set))).toMatchObject({ name: 'RedisUnavailable', mayHaveRun: true });
+    let dropped = 0;
+    await full.runEventually(set, () => dropped++);
+    expect(dropped).toBe(1);
+    expect(await full.run((client) => client.del(key))).toBe(1);
+    // One for the script of the connection attempt, one for the command.
+    expectLog(0, [refused, refused]);
+  });
+
+  it.each([
+    ['scripts', ['-eval', '-evalsha']],
+    ['the key of the script', ['resetkeys', '~counted']],
+  ])('connects although the ACL forbids %s with which the end of an outage is detected', async (_, rules) => {
+    const limited = await open(await urlOfUser(...rules));
+    expect(limited.isResponding).toBe(true);
+    expect(await limited.run(set)).toBe('OK');
+    expectLog(0, [refused]);
   });
 
   it.each([
@@ -195,7 +221,35 @@ describe('the connection to Redis', requires('redis'), () => {
     await pollUntil('the postponed command', async () => (await server.command('GET', key)) === 'late');
   });
 
-  it('runs a command that was rejected because 10,000 were pending, before later ones and without an outage', async () => {
+  it('drops releases first while 10,000 commands are postponed, and reports which other commands it drops', async () => {
+    const [key, released] = [randomUUID(), randomUUID()];
+    const dropped: number[] = [];
+    server.hang();
+    await pollUntil('the outage to be noticed', () => !redis.isResponding);
+    const push = (index: number) =>
+      redis.runEventually(
+        (client) => client.rPush(key, String(index)),
+        () => dropped.push(index),
+      );
+    await Promise.all(Array.from({ length: 5_000 }, (_, index) => push(index)));
+    await redis.runEventually((client) => client.set(released, 'late'));
+    await Promise.all(Array.from({ length: 5_001 }, (_, index) => push(5_000 + index)));
+    expect(dropped).toEqual([0]);
+    server.resume();
+    await pollUntil('the other commands', async () => (await server.command('LINDEX', key, '-1')) === '10000');
+    expect(await server.command('LINDEX', key, '0')).toBe('1');
+    expect(await server.command('EXISTS', released)).toBe(0);
+  });
+
+  it('reports the postponed commands that it drops when it stops during an outage', async () => {
+    let dropped = 0;
+    server.hang();
+    await redis.runEventually(set, () => dropped++);
+    await redis.stop();
+    expect(dropped).toBe(1);
+  });
+
+  it('postpones a command while 10,000 are pending, and runs it before later ones, without an outage', async () => {
     const key = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const pending = Array.from({ length: 10_000 }, () => redis.run(() => promise));
@@ -208,7 +262,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(lines).toEqual([]);
   });
 
-  it('resolves after a command has run when earlier ones were postponed and Redis responds', async () => {
+  it('resolves only once the command has run, even if earlier ones were postponed while Redis responds', async () => {
     const key = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const pending = Array.from({ length: 10_000 }, () => redis.run(() => promise));
@@ -220,13 +274,13 @@ describe('the connection to Redis', requires('redis'), () => {
     await first;
   });
 
-  it('sends postponed commands before others after an outage, and keeps their order through a second one', async () => {
+  it('sends postponed commands in their order after an outage, even if a second outage interrupts them', async () => {
     const key = randomUUID();
     server.hang();
     await Promise.all(
       Array.from({ length: 1_000 }, (_, index) => redis.runEventually((client) => client.rPush(key, String(index)))),
     );
-    // The first portion is sent when the outage ends, and fails again.
+    // The first batch is sent when the outage ends, and fails again.
     server.resume();
     await untilResponding(redis);
     server.hang();
@@ -252,7 +306,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(await server.command('GET', key)).toBe('late');
   });
 
-  it('receives messages of a channel again after an outage, until it is unsubscribed', async () => {
+  it('receives messages of a channel again after an outage, until it unsubscribes', async () => {
     const channel = randomUUID();
     const heard: string[] = [];
     const unsubscribe = redis.subscribe(channel, (message) => void heard.push(message));
@@ -279,13 +333,13 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(await pending).toBeInstanceOf(RedisUnavailable);
   });
 
-  it('settles pending commands before it stops', async () => {
+  it('completes pending commands before it stops', async () => {
     const pending = redis.run(set);
     await redis.stop();
     expect(await pending).toBe('OK');
   });
 
-  it('releases a lock and a permit whose commands were executed after the hang', async () => {
+  it('releases a lock and a permit that Redis granted after their requests had failed', async () => {
     const [name, key] = [randomUUID(), randomUUID()];
     const places = new RedisConcurrencyStore(redis, 600_000);
     server.hang();
