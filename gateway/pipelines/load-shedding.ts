@@ -21,7 +21,7 @@ export class LoadShedding {
   constructor(gatewayRoutes: readonly GatewayRoute[], policies: ReadonlyMap<string, Policy>) {
     const routes = gatewayRoutes.map(({ name, endpoint, steps }) => ({
       ...{ paths: pathsOf(endpoint), methods: methodsOf(endpoint) },
-      // Routes with a `host` have no checks, because the lookup does not match hosts.
+      // Routes with a `host` have no checks: Express Gateway groups routes by host, which changes their order.
       value: { name, checks: endpoint.host === undefined ? checksOf(steps, policies) : [] },
     }));
     this.#isShedding = routes.flatMap(({ value }) => value.checks.flatMap(({ isShedding }) => isShedding ?? []));

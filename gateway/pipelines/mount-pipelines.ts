@@ -1,10 +1,12 @@
 // Mounts the validated pipelines with Express Gateway, and adds error handling to every policy.
 
+import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NextFunction, Request, RequestHandler, Response, Router } from 'express';
 import { contextOf, type Handler, type Policy } from '../plugin-api/plugin-api.ts';
 import { createRouter, expressGateway } from '../configuration/express-gateway.ts';
 import { type PipelineStep, pathsOf } from '../plugin-api/gateway-config-schema.ts';
+import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 import type { Gateway } from '../configuration/validate-gateway.ts';
 
@@ -66,12 +68,22 @@ async function createHandlers(
   const handlers: RequestHandler[] = [];
   const numbers = new Map<PipelineStep, number>();
   const pause = createPauses();
-  for (const step of [...steps.values()].flat()) {
+  for (const [step, id] of [...steps.values()].flatMap(identifySteps)) {
     const policy = policies.get(step.policy) as Policy;
-    numbers.set(step, handlers.push(guarded(policy.policy(step.action as never))) - 1);
+    numbers.set(step, handlers.push(guarded(policy.policy(step.action as never, id))) - 1);
     await pause();
   }
   return { handlers, numbers };
+}
+
+/** Returns the steps of one pipeline, each with a digest of its content. Steps with equal content are numbered. */
+function identifySteps(steps: readonly PipelineStep[]): [PipelineStep, id: string][] {
+  const seen = new KeyedCounter();
+  return steps.map((step) => {
+    const content = JSON.stringify([step.policy, step.action, step.condition]);
+    seen.add(content, 1);
+    return [step, hash('sha256', `${seen.of(content)} ${content}`, 'base64url').slice(0, 12)];
+  });
 }
 
 function toEntry({ policy, condition }: PipelineStep, step: number | undefined): Record<string, unknown> {

@@ -1,4 +1,4 @@
-// Handlers for requests that match no route: 405 with `Allow` when the path has other methods, else 404.
+// Handlers for requests that match no route: 405 with `Allow` when the host and path have other methods, else 404.
 
 import type { RequestHandler } from 'express';
 import { Problem } from '#lib/problem/problem.ts';

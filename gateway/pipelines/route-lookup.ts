@@ -1,7 +1,15 @@
 // Route table lookups: the entry for the path and method of a request, and the methods of a path.
 
-import express, { type Request } from 'express';
+import { createRequire } from 'node:module';
+import express, { type Request, type RequestHandler } from 'express';
 import { type GatewayConfig, methodsOf, pathsOf } from '../plugin-api/gateway-config-schema.ts';
+
+const require = createRequire(import.meta.url);
+/** The host matcher of Express Gateway: calls the handler for requests whose `Host` matches, and `next()` for others. */
+const vhost = createRequire(require.resolve('express-gateway/lib/gateway/pipelines'))('vhost') as (
+  host: string,
+  handler: RequestHandler,
+) => RequestHandler;
 
 /** One entry of the route table. */
 export interface RouteEntry<T> {
@@ -25,7 +33,7 @@ export type RouteLookup<T> = (request: Request) => FoundRoute<T> | undefined;
 /** Creates a lookup that returns the first matching entry, in the given order. */
 export function createRouteLookup<T>(routes: readonly RouteEntry<T>[]): RouteLookup<T> {
   let found: FoundRoute<T> | undefined;
-  const search = createPathSearch(routes, ({ methods, value }, { method, params }) => {
+  const search = createSearch(routes, ({ methods, value }, { method, params }) => {
     if (methods?.includes(method) === false) return 'continue';
     found = { value, params };
     return 'end';
@@ -37,14 +45,15 @@ export function createRouteLookup<T>(routes: readonly RouteEntry<T>[]): RouteLoo
   };
 }
 
-/** Creates a function that returns the methods of every endpoint of the request's path; none for an unknown path. */
+/** Creates a function that returns the methods of every endpoint of the request's host and path; none when there is none. */
 export function createMethodLookup({ apiEndpoints }: GatewayConfig): (request: Request) => string[] {
   let found = new Set<string>();
   const routes = Object.values(apiEndpoints).map((endpoint) => ({
+    host: endpoint.host,
     paths: pathsOf(endpoint),
     methods: methodsOf(endpoint),
   }));
-  const search = createPathSearch(routes, ({ methods }) => {
+  const search = createSearch(routes, ({ methods }) => {
     for (const method of methods) found.add(method);
     return 'continue';
   });
@@ -56,18 +65,22 @@ export function createMethodLookup({ apiEndpoints }: GatewayConfig): (request: R
 }
 
 /**
- * Creates a function that calls `onMatch` for each route whose path matches, in the given order, until it returns `end`.
- * Uses an Express router, so that path patterns mean the same as in the pipelines. Leaves `request.params` unchanged.
+ * Creates a function that calls `onMatch` for each route whose host and path match, in the given order, until it returns
+ * `end`. Uses an Express router and its host matcher, so that patterns mean the same as in the pipelines. Leaves
+ * `request.params` unchanged.
  */
-function createPathSearch<R extends Pick<RouteEntry<unknown>, 'paths'>>(
+function createSearch<R extends { readonly paths: string[]; readonly host?: string | undefined }>(
   routes: readonly R[],
   onMatch: (route: R, request: Request) => 'continue' | 'end',
 ): (request: Request) => void {
   const probe = express.Router();
   for (const route of routes) {
-    probe.all(route.paths, (request, _response, next) => {
+    const { host = '*' } = route;
+    const visit: RequestHandler = (request, _response, next) => {
       if (onMatch(route, request) === 'continue') next();
-    });
+    };
+    // Express Gateway does not match the host `*`: it would be one label, without dots.
+    probe.all(route.paths, host === '*' ? visit : vhost(host, visit));
   }
   return (request) => {
     const { params } = request;

@@ -57,9 +57,13 @@ export interface RouterServices {
    * @param from inputs of the resource: different inputs make a different resource. Empty when it reads the active
    *   configuration
    * @param make creates the resource, synchronously
+   * @throws Error when this configuration has been stopped, as in an `init` that ends after its deadline
    */
   share<T>(name: string, from: readonly unknown[], make: (services: SharedServices) => T): T;
-  /** Adds a check that must pass before a reload activates this configuration. It does not run at the start of the router. */
+  /**
+   * Adds a check that must pass within a minute before a reload activates this configuration. It does not run at the start
+   * of the router.
+   */
   addActivationCheck(name: string, check: ReadinessCheck): void;
   /** Adds a listener for the activation of this configuration, also at the start. It must be synchronous and must not throw. */
   onActivate(listener: () => void): void;
@@ -69,7 +73,10 @@ export interface RouterServices {
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
   /** Adds a listener that is called once the router listens; never called for a reloaded configuration. */
   onStarted(listener: () => void): void;
-  /** Adds a stop function, called in reverse order of registration after the last request of this configuration. */
+  /**
+   * Adds a stop function, called in reverse order of registration after the last request of this configuration; called at
+   * once if the configuration has been stopped. It is abandoned after a minute.
+   */
   onStop(name: string, stop: () => void | Promise<void>): void;
   /** Reports an unexpected error to the error tracker. Never pass personal data. */
   reportError(error: unknown, fields: Record<string, string>): void;
@@ -94,5 +101,6 @@ export interface Plugin {
   readonly version: string;
   /** The policies that `init` registers. */
   readonly policies: readonly PolicyDeclaration[];
+  /** Registers the policies of one configuration. Counts as failed after a minute. */
   init(context: PluginContext): void | Promise<void>;
 }

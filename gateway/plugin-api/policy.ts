@@ -91,6 +91,13 @@ export interface PolicyDeclaration {
   readonly name: string;
   /** JSON Schema of the `action` in gateway.config.yml; unknown parameters are rejected. */
   readonly schema: TSchema & { readonly $id: string };
+  /**
+   * Whether a step of the policy responds to every request that reaches it, with a problem document at least. No step may
+   * follow an unconditional one.
+   */
+  readonly alwaysResponds?: boolean;
+  /** Whether a step of the policy works with the client of the request: it must not come before `bearer`. */
+  readonly needsClient?: boolean;
   /** Returns problems that the schema cannot detect. */
   readonly check?: (parameters: never, place: PolicyContext) => readonly ParameterProblem[];
   /** Returns what one step of the policy adds to the OpenAPI document; nothing when absent. */
@@ -109,8 +116,12 @@ export interface DeclaredPolicy<S extends TSchema> extends PolicyDeclaration {
 /** An implemented policy. */
 export interface Policy {
   readonly name: string;
-  /** Creates the handler; called once for each step in gateway.config.yml. */
-  readonly policy: (action: never) => Handler;
+  /**
+   * Creates the handler; called once for each step in gateway.config.yml.
+   * @param stepId identifies the step in its pipeline, such as for counters: the same in all routers, and after a reload
+   *   that changes neither parameters nor condition of the step
+   */
+  readonly policy: (action: never, stepId: string) => Handler;
   /**
    * Creates the load-shedding check; called once for each apiEndpoint. A policy without a check disables all checks of
    * the pipeline, unless every step whose check has `isShedding` comes before it.
@@ -120,13 +131,16 @@ export interface Policy {
 
 /**
  * Declares a policy. `service-router check` and the router validate gateway.config.yml with it before any plugin starts.
- * @param declaration `schema`: TypeBox object of the parameters (units in the descriptions); `check`: detects problems that
- *   the schema cannot; `describe`: the effect of the policy for the OpenAPI document; `limits`, `judge`: what operators are
+ * @param declaration `schema`: TypeBox object of the parameters (units in the descriptions); `alwaysResponds`,
+ *   `needsClient`: where a step of the policy may stand in a pipeline; `check`: detects problems that the schema cannot;
+ *   `describe`: the effect of the policy for the OpenAPI document; `limits`, `judge`: what operators are
  *   told about its steps
  */
 export function declarePolicy<S extends TSchema>(declaration: {
   name: string;
   schema: S;
+  alwaysResponds?: boolean;
+  needsClient?: boolean;
   check?: (parameters: Static<S>, place: PolicyContext) => readonly ParameterProblem[];
   describe?: (parameters: Static<S>, place: PolicyContext) => PolicyDescription;
   limits?: (parameters: Static<S>, config: Config) => RouteLimits;
@@ -137,13 +151,13 @@ export function declarePolicy<S extends TSchema>(declaration: {
 
 /**
  * Implements a declared policy.
- * @param definition `create`: creates the handler from validated parameters, without side effects; `loadShedding`: creates
- *   the load-shedding check
+ * @param definition `create`: creates the handler from validated parameters and the `stepId` of {@link Policy.policy},
+ *   without side effects; `loadShedding`: creates the load-shedding check
  */
 export function definePolicy<S extends TSchema>(
   { name }: DeclaredPolicy<S>,
   definition: {
-    create: (parameters: Static<S>) => Handler;
+    create: (parameters: Static<S>, stepId: string) => Handler;
     loadShedding?: (parameters: Static<S>) => SheddingCheck;
   },
 ): Policy {

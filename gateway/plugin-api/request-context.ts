@@ -28,6 +28,8 @@ export interface RequestContext {
   problem?: ProblemCode;
   /** Reason for the response, for the access log. */
   reason?: string;
+  /** True once the router has cut off the response, because it shuts down. */
+  isCutOff?: boolean;
 }
 
 const contexts = new Attachment<object, RequestContext>('request context');

@@ -33,7 +33,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Limits a client to its MIS codes, `client.<client>.misCodes`. A request that names another college gets 403 `forbidden`. A client without that key is not limited. Runs after `bearer`.',
+      'Limits a client to its MIS codes, `client.<client>.misCodes`. A request that names another college gets 403 `forbidden`. A client without that key is not limited.',
     examples: [{ parameter: 'mis', after: 'colleges', adaptors: true }],
   },
 );
@@ -55,6 +55,7 @@ const padding = /(?<![\s.])[\s.]+$|^[\s.]+/g;
 export const misCodesDeclaration = declarePolicy({
   name: 'mis-codes',
   schema: parameters,
+  needsClient: true,
   limits: ({ parameter }) => ({ misCodes: parameter }),
   judge,
   describe: ({ parameter, adaptors = false }) => ({

@@ -28,7 +28,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Limits the number of requests in a time window, separately for each route. A request above the limit gets 429 `too-many-requests` with `Retry-After`; responses have `RateLimit` and `RateLimit-Policy`. `client.<client>.requestsPerSecond` replaces the rate for one client. Runs after `bearer`; without `bearer`, each address counts as one client.',
+      'Limits the number of requests in a time window, separately for each route and each step of its pipeline. A request above the limit gets 429 `too-many-requests` with `Retry-After`; responses have `RateLimit` and `RateLimit-Policy`. `client.<client>.requestsPerSecond` replaces the rate for one client. Runs after `bearer`; without `bearer`, each address counts as one client.',
     examples: [{ requests: 600, perSeconds: 60, by: 'route' }],
   },
 );
@@ -56,8 +56,8 @@ export const rateLimitDeclaration = declarePolicy({
 
 /**
  * Creates the policy. It counts by OAuth client (it runs after `bearer`), by address for requests without a client
- * (IPv6: the /64), or by route. Each route has its own counters. `client.<client id>.requestsPerSecond` replaces
- * `requests` for that client. Every response to a counted request has `RateLimit` and `RateLimit-Policy`
+ * (IPv6: the /64), or by route. Each route and each step has its own counters. `client.<client id>.requestsPerSecond`
+ * replaces `requests` for that client. Every response to a counted request has `RateLimit` and `RateLimit-Policy`
  * (draft-ietf-httpapi-ratelimit-headers-10).
  * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3);
  *   `limits-unavailable` (503) when Redis is unavailable and `limits.whenRedisIsAway` is `refuse`
@@ -76,14 +76,14 @@ export function createRateLimitPolicy(config: Config, store: RateLimitStore, del
         },
       };
     },
-    create(limit) {
+    create(limit, stepId) {
       const subject = limit.by ?? 'client';
       const windowOf = createWindowOf(config, limit);
       return async function limitRate(request, response, next) {
         const context = contextOf(request);
         const window = windowOf(context.clientId);
         const key = keyOf(context.route, subject === 'client' ? callerOf(request) : null);
-        const result = await store.count(key, window).catch((error: unknown) => {
+        const result = await store.count(`${key}:${stepId}`, window).catch((error: unknown) => {
           throw error instanceof RedisUnavailable ? limitsUnavailable(error) : error;
         });
         const fields = fieldsOf(subject, window, result);

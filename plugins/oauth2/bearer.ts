@@ -45,7 +45,8 @@ export function bearerPolicy(accessTokens: AccessTokens): Policy {
     }),
     create: (parameters) => {
       const isForSdks = parameters.header !== undefined;
-      const checkToken = async (request: Request) => accessTokens.check(takeBearerToken(request, isForSdks));
+      const checkToken = async (request: Request) =>
+        accessTokens.check(takeBearerToken(request, isForSdks), contextOf(request).clientAddress);
       return async (request, _response, next) => {
         const context = contextOf(request);
         const checked = await checkToken(request).catch((error: unknown) => {

@@ -3,7 +3,7 @@
 import type { Config } from '#lib/config/schema.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { AccessTokens } from './access-token/access-tokens.ts';
-import { Introspection } from './access-token/introspection.ts';
+import { Introspection, maxIntrospections } from './access-token/introspection.ts';
 import { JwtVerifier } from './access-token/jwt-verifier.ts';
 import type { Clock } from './clock.ts';
 import type { OAuthMetrics } from './metrics.ts';
@@ -38,22 +38,24 @@ export interface OAuth2Options {
 export function createOAuth2({ config, log, metrics, clock }: OAuth2Options): OAuth2 {
   const { issuer, rules, introspection: introspectionClient } = readSettings(config);
   const timeoutMs = config['oauth.timeoutMs'];
-  // Keys use connections of their own, so that a flood of token requests cannot block fetching them.
+  // Each kind of call has its own connections, so that a flood of one kind cannot block the others.
   const keysHttp = new ProviderHttp({ timeoutMs, connections: 2 });
-  const callsHttp = new ProviderHttp({ timeoutMs, connections: 32 });
+  const tokenHttp = new ProviderHttp({ timeoutMs, connections: 32 });
+  const introspectionHttp = new ProviderHttp({ timeoutMs, connections: maxIntrospections });
   const metadata = new ProviderMetadata({ config, issuer, http: keysHttp, clock });
   const cacheMs = Math.max(1, config['oauth.jwksCacheSeconds']) * 1000;
   const keys = new RemoteKeys({ algorithms: rules.algorithms, cacheMs, metadata, http: keysHttp, clock, metrics, log });
   const verifier = new JwtVerifier({ rules, keys, clock });
   const introspection =
-    introspectionClient && new Introspection({ ...introspectionClient, rules, http: callsHttp, clock, metrics });
+    introspectionClient &&
+    new Introspection({ ...introspectionClient, rules, http: introspectionHttp, clock, metrics });
   return {
     keys,
     accessTokens: new AccessTokens({ verifier, introspection, metrics }),
-    grant: new ClientCredentialsGrant({ config, metadata, http: callsHttp }),
+    grant: new ClientCredentialsGrant({ config, metadata, http: tokenHttp }),
     async stop() {
       keys.stop();
-      await Promise.all([keysHttp.close(), callsHttp.close()]);
+      await Promise.all([keysHttp, tokenHttp, introspectionHttp].map((http) => http.close()));
     },
   };
 }

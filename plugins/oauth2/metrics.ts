@@ -4,7 +4,7 @@ import { Counter, type Registry } from 'prom-client';
 
 /** Counters by `result`, whose values are a fixed set. */
 export interface OAuthMetrics {
-  /** Access tokens checked; `result`: valid, cached, unavailable, or why the token was refused. */
+  /** Access tokens checked; `result`: valid, cached, unavailable, busy, or why the token was refused. */
   readonly tokensChecked: Counter<'result'>;
   /** Token requests; `result`: issued, limited, unavailable, or the error code of RFC 6749 section 5.2. */
   readonly tokenRequests: Counter<'result'>;
@@ -21,7 +21,7 @@ export function createMetrics(registry: Registry): OAuthMetrics {
   return {
     tokensChecked: counter(
       'router_access_tokens_checked_total',
-      'Access tokens checked: valid, cached, unavailable, or why a token was refused',
+      'Access tokens checked: valid, cached, unavailable, busy (too many introspections), or why a token was refused',
     ),
     tokenRequests: counter(
       'router_token_requests_total',

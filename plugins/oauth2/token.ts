@@ -39,7 +39,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'A token endpoint for the client credentials grant (RFC 6749 section 4.4). It gets the access token from the identity provider and accepts only POST. It comes last in its pipeline.',
+      'A token endpoint for the client credentials grant (RFC 6749 section 4.4). It gets the access token from the identity provider and accepts only POST.',
     examples: [{ format: 'conductor', maxFailuresPerClient: 5, maxFailuresPerAddress: 50 }],
   },
 );
@@ -60,6 +60,7 @@ const retryAfterSeconds = '5';
 export const tokenDeclaration = declarePolicy({
   name: 'token',
   schema: parameters,
+  alwaysResponds: true,
   describe: ({ format }) => (format === 'conductor' ? describeConductorToken : describeOAuth2Token),
 });
 

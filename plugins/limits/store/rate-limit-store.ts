@@ -15,7 +15,7 @@ export interface RateLimitResult {
   readonly isAllowed: boolean;
   /** Remaining requests in this window. */
   readonly left: number;
-  /** Time until the window ends, in milliseconds. */
+  /** Time until the window ends, in milliseconds; at most the length of the window. */
   readonly endsInMs: number;
 }
 
@@ -40,9 +40,24 @@ export class MemoryRateLimitStore implements RateLimitStore {
       limiter = new RateLimiterMemory({ points: requests, duration: seconds });
       this.#limiters.set(limit, limiter);
     }
-    return toResult(limiter.consume(key));
+    return toResult(limiter.consume(key), seconds);
   }
 }
+
+/**
+ * The script of rate-limiter-flexible, which here also shortens a window that ends too late: Redis stores the time of
+ * day at which a key expires, so a clock that is set back would extend the window.
+ */
+const countScript = `
+redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+local count = redis.call('INCRBY', KEYS[1], ARGV[1])
+local windowMs = 1000 * ARGV[2]
+local endsInMs = redis.call('PTTL', KEYS[1])
+if endsInMs < 0 or endsInMs > windowMs then
+  redis.call('PEXPIRE', KEYS[1], windowMs)
+  endsInMs = windowMs
+end
+return {count, endsInMs}`;
 
 /** Counts requests in Redis, for all routers together. */
 export class RedisRateLimitStore implements RateLimitStore {
@@ -56,7 +71,7 @@ export class RedisRateLimitStore implements RateLimitStore {
   }
 
   count(key: string, { requests, seconds }: RateLimitWindow): Promise<RateLimitResult> {
-    return this.#redis.run((client) => toResult(this.#limiter(client, { requests, seconds }).consume(key)));
+    return this.#redis.run((client) => toResult(this.#limiter(client, { requests, seconds }).consume(key), seconds));
   }
 
   /** Returns the limiter of a window. Limiters are created anew for each connection; their counts are in Redis. */
@@ -67,18 +82,25 @@ export class RedisRateLimitStore implements RateLimitStore {
     let limiter = this.#limiters.get(limit);
     if (limiter === undefined) {
       const keyPrefix = `service-router:rate:${limit}`;
-      limiter = new RateLimiterRedis({ storeClient, keyPrefix, points, duration, useRedisPackage: true });
+      limiter = new RateLimiterRedis({
+        ...{ storeClient, keyPrefix, points, duration },
+        useRedisPackage: true,
+        customIncrTtlLuaScript: countScript,
+      });
       this.#limiters.set(limit, limiter);
     }
     return limiter;
   }
 }
 
-/** Converts the outcome of rate-limiter-flexible, which resolves for allowed requests and rejects for the others. */
-async function toResult(consumption: Promise<RateLimiterRes>): Promise<RateLimitResult> {
+/**
+ * Converts the outcome of rate-limiter-flexible, which resolves for allowed requests and rejects for the others. Its
+ * windows in memory end by a timer, but `msBeforeNext` follows the time of day, which can be set back.
+ */
+async function toResult(consumption: Promise<RateLimiterRes>, windowSeconds: number): Promise<RateLimitResult> {
   const describe = ({ remainingPoints, msBeforeNext }: RateLimiterRes) => ({
     left: remainingPoints,
-    endsInMs: Math.max(0, msBeforeNext),
+    endsInMs: Math.min(Math.max(0, msBeforeNext), windowSeconds * 1_000),
   });
   try {
     return { isAllowed: true, ...describe(await consumption) };

@@ -29,14 +29,15 @@ export class AccessTokens {
 
   /**
    * Verifies a token and returns what it grants. A token with three segments is a JWT; any other token is opaque.
+   * @param clientAddress address of the client that sent the token; empty for a token of this program
    * @throws InvalidTokenError when it must not be accepted
    * @throws ProviderError when the identity provider must be asked and gives no usable response
    */
-  async check(token: string): Promise<AccessToken> {
+  async check(token: string, clientAddress = ''): Promise<AccessToken> {
     const { tokensChecked } = this.#options.metrics;
     try {
       const known = this.recall(token);
-      const checked = known ?? (await this.#checkUnknown(token));
+      const checked = known ?? (await this.#checkUnknown(token, clientAddress));
       tokensChecked.inc({ result: known === undefined ? 'valid' : 'cached' });
       return checked;
     } catch (error) {
@@ -50,17 +51,18 @@ export class AccessTokens {
     return token.length <= maxTokenBytes ? this.#options.verifier.recall(token) : undefined;
   }
 
-  async #checkUnknown(token: string): Promise<AccessToken> {
+  async #checkUnknown(token: string, clientAddress: string): Promise<AccessToken> {
     if (token.length > maxTokenBytes) throw new InvalidTokenError('size');
     const isJwt = token.split('.').length === 3;
     if (isJwt) return this.#options.verifier.verify(token);
     const { introspection } = this.#options;
     if (introspection === undefined || !bearerToken.test(token)) throw new InvalidTokenError('format');
-    return introspection.check(token);
+    return introspection.check(token, clientAddress);
   }
 }
 
 function resultOf(error: unknown): string {
   if (error instanceof InvalidTokenError) return error.reason;
-  return error instanceof ProviderError ? 'unavailable' : 'error';
+  if (!(error instanceof ProviderError)) return 'error';
+  return error.code === 'busy' ? 'busy' : 'unavailable';
 }

@@ -1,5 +1,7 @@
 // Verifies opaque access tokens by asking the identity provider (RFC 7662).
 
+import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
+import { networkOf } from '../../../gateway/plugin-api/client-address.ts';
 import type { Clock } from '../clock.ts';
 import type { OAuthMetrics } from '../metrics.ts';
 import { basicCredentials } from '../provider/basic-credentials.ts';
@@ -21,32 +23,45 @@ export interface IntrospectionOptions {
   /** Whether a response without `token_type`, which RFC 7662 allows, is rejected. */
   requiresTokenType: boolean;
   rules: ClaimRules;
-  http: ProviderHttp;
+  http: Pick<ProviderHttp, 'request'>;
   clock: Clock;
   metrics: OAuthMetrics;
 }
 
-const maxRemembered = 10_000;
+const maxActive = 10_000;
+const maxRejected = 1_000;
 /**
  * How long a result is reused, in milliseconds: the longest that a revoked token is accepted (RFC 7662 section 4). A
  * rejection is kept only briefly, to absorb repeats, because the provider may learn of a new token after it was issued.
  */
 const activeForMs = 30_000;
 const inactiveForMs = 1_000;
-/** Maximum number of concurrent requests; more are rejected, so that invented tokens cannot flood the provider. */
-const maxOpen = 64;
+/** Maximum number of concurrent introspections; more are rejected, so that invented tokens cannot flood the provider. */
+export const maxIntrospections = 64;
+/** Part of the introspections for tokens that were not active before. The others are for tokens in use. */
+const maxUnknown = 48;
+/** Part of `maxUnknown` for one client network. */
+const maxUnknownOfNetwork = 24;
 const maxBytes = 65_536;
 
-interface Remembered {
-  readonly result: AccessToken | InvalidTokenError;
+interface Remembered<Result> {
+  readonly result: Result;
   readonly untilMs: number;
 }
 
-/** Introspects tokens (RFC 7662 section 2) and caches the results by the digest of the token. */
+/**
+ * Introspects tokens (RFC 7662 section 2) and caches the results by the digest of the token. Unknown tokens, which
+ * anybody can invent, cannot use up the introspections and the cache of tokens in use.
+ */
 export class Introspection {
   readonly #options: IntrospectionOptions;
-  readonly #remembered = new TokenCache<Remembered>(maxRemembered);
+  /** Results of active tokens. They stay after their time, to tell tokens in use from unknown ones. */
+  readonly #active = new TokenCache<Remembered<AccessToken>>(maxActive);
+  /** A cache of their own, so that invented tokens do not displace active ones. */
+  readonly #rejected = new TokenCache<Remembered<InvalidTokenError>>(maxRejected);
   readonly #open = new Map<string, Promise<AccessToken>>();
+  /** Open introspections of unknown tokens by client network. */
+  readonly #unknown = new KeyedCounter();
 
   constructor(options: IntrospectionOptions) {
     this.#options = options;
@@ -55,40 +70,54 @@ export class Introspection {
   /**
    * Verifies a token and returns what it grants. Concurrent requests with the same token share one introspection.
    * @throws InvalidTokenError when the token is inactive or not meant for this router
-   * @throws ProviderError when the endpoint gives no usable response
+   * @throws ProviderError when the endpoint gives no usable response, or `busy` when too many introspections are open
    */
-  async check(token: string): Promise<AccessToken> {
+  async check(token: string, clientAddress: string): Promise<AccessToken> {
     const key = TokenCache.keyOf(token);
-    const known = this.#remembered.get(key);
-    if (known !== undefined && this.#isFresh(known)) {
-      if (known.result instanceof InvalidTokenError) throw known.result;
-      return known.result;
-    }
+    const active = this.#active.get(key);
+    if (active !== undefined && this.#isFresh(active) && !this.#isExpired(active.result)) return active.result;
+    const rejected = this.#rejected.get(key);
+    if (rejected !== undefined && this.#isFresh(rejected)) throw rejected.result;
     const open = this.#open.get(key);
     if (open !== undefined) return open;
-    if (this.#open.size >= maxOpen) throw new ProviderError('busy', 'too many introspections at once');
-    const question = this.#ask(token, key).finally(() => this.#open.delete(key));
+    const unknownOf = active === undefined ? networkOf(clientAddress) : undefined;
+    if (this.#isBusy(unknownOf)) throw new ProviderError('busy', 'too many introspections at once');
+    if (unknownOf !== undefined) this.#unknown.add(unknownOf, 1);
+    const question = this.#ask(token, key).finally(() => {
+      this.#open.delete(key);
+      if (unknownOf !== undefined) this.#unknown.add(unknownOf, -1);
+    });
     this.#open.set(key, question);
     return question;
   }
 
-  #isFresh({ result, untilMs }: Remembered): boolean {
+  #isFresh({ untilMs }: Remembered<unknown>): boolean {
+    return this.#options.clock.ticksMs() < untilMs;
+  }
+
+  #isExpired({ expiresAtMs }: AccessToken): boolean {
     const { clock, rules } = this.#options;
-    if (clock.ticksMs() >= untilMs) return false;
-    if (result instanceof InvalidTokenError) return true;
-    return clock.wallMs() < result.expiresAtMs + rules.clockToleranceSeconds * 1000;
+    return clock.wallMs() >= expiresAtMs + rules.clockToleranceSeconds * 1000;
+  }
+
+  /** @param unknownOf client network of an unknown token; undefined for a token that was active before */
+  #isBusy(unknownOf: string | undefined): boolean {
+    if (this.#open.size >= maxIntrospections) return true;
+    if (unknownOf === undefined) return false;
+    return this.#unknown.total >= maxUnknown || this.#unknown.of(unknownOf) >= maxUnknownOfNetwork;
   }
 
   async #ask(token: string, key: string): Promise<AccessToken> {
     const { clock, metrics } = this.#options;
     try {
       const checked = this.#read(await this.#fetch(token));
-      this.#remembered.set(key, { result: checked, untilMs: clock.ticksMs() + activeForMs });
+      this.#active.set(key, { result: checked, untilMs: clock.ticksMs() + activeForMs });
       metrics.introspections.inc({ result: 'active' });
       return checked;
     } catch (error) {
       if (error instanceof InvalidTokenError) {
-        this.#remembered.set(key, { result: error, untilMs: clock.ticksMs() + inactiveForMs });
+        this.#active.delete(key);
+        this.#rejected.set(key, { result: error, untilMs: clock.ticksMs() + inactiveForMs });
       }
       metrics.introspections.inc({ result: error instanceof ProviderError ? error.code : 'inactive' });
       throw error;

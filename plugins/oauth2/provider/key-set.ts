@@ -34,8 +34,8 @@ type Jwk = Record<string, unknown>;
 
 /**
  * Returns the usable keys of a key set: those that have a `kid` and may verify signatures of an accepted algorithm.
- * Other keys are ignored.
- * @throws ProviderError `bad-answer` when the body is not a key set or has no usable key
+ * Other keys are ignored (RFC 7517 section 5). Empty when no key is usable.
+ * @throws ProviderError `bad-answer` when the body is not a key set
  */
 export function parseKeySet(body: Buffer, accepted: ReadonlySet<Algorithm>): KeySet {
   const { keys } = parseProviderResponse(body, 'key set');
@@ -48,7 +48,6 @@ export function parseKeySet(body: Buffer, accepted: ReadonlySet<Algorithm>): Key
     const { kid } = jwk as { kid: string };
     set.set(kid, [...(set.get(kid) ?? []), key]);
   }
-  if (set.size === 0) throw new ProviderError('bad-answer', 'key set: no key can verify an access token');
   return set;
 }
 

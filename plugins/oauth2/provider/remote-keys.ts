@@ -77,7 +77,7 @@ export class RemoteKeys {
     return this.#inFlight ?? Promise.resolve();
   }
 
-  /** Version of the key set; changes whenever the keys change. Undefined while there are no trusted keys. */
+  /** Version of the key set; changes whenever the keys change. Undefined while there are no usable keys. */
   get version(): number | undefined {
     return this.#current()?.version;
   }
@@ -90,7 +90,7 @@ export class RemoteKeys {
 
   /**
    * Returns the key that verifies `algorithm` signatures under `kid`; undefined when the provider has none.
-   * @throws ProviderError when it cannot tell: there are no keys yet, or `kid` is new and the provider is unavailable
+   * @throws ProviderError when it cannot tell: there are no usable keys, or `kid` is new and the provider is unavailable
    */
   async find(kid: string, algorithm: Algorithm): Promise<FoundKey | undefined> {
     if (this.#current()?.set.has(kid) !== true) await this.#refreshOnDemand();
@@ -104,7 +104,8 @@ export class RemoteKeys {
 
   #current(): LoadedKeys | undefined {
     const loaded = this.#loaded;
-    return loaded !== undefined && this.#options.clock.ticksMs() - loaded.atMs < maxStaleMs ? loaded : undefined;
+    if (loaded === undefined || loaded.set.size === 0) return undefined;
+    return this.#options.clock.ticksMs() - loaded.atMs < maxStaleMs ? loaded : undefined;
   }
 
   async #refreshOnDemand(): Promise<void> {
@@ -131,7 +132,10 @@ export class RemoteKeys {
       const { jwksURL } = await metadata.endpoints();
       const { status, body } = await http.request({ method: 'GET', url: jwksURL, maxBytes });
       if (status !== 200) throw new ProviderError('bad-status', `${jwksURL}: responded with ${status}`);
-      this.#accept(parseKeySet(body, algorithms), createHash('sha256').update(body).digest('base64'));
+      const set = parseKeySet(body, algorithms);
+      this.#accept(set, createHash('sha256').update(body).digest('base64'));
+      // The provider has withdrawn every key. In case it is only restarting, the next fetch comes as soon as after a failure.
+      if (set.size === 0) throw new ProviderError('no-keys', 'key set: no key can verify an access token');
       if (this.#failure !== undefined) log.info('the keys of the identity provider can be fetched again');
       this.#failure = undefined;
       this.#failures = 0;

@@ -77,7 +77,7 @@ export class AttemptLimit {
       const state = await this.#failures.get(key);
       const failures = state?.consumedPoints ?? 0;
       const gate = this.#gates.get(key);
-      if (failures >= limit) throw new TooManyAttemptsError(Math.max(1, Math.ceil((state?.msBeforeNext ?? 0) / 1000)));
+      if (failures >= limit) throw new TooManyAttemptsError(secondsToEnd(state?.msBeforeNext ?? 0));
       if (gate === undefined || failures + gate.open < limit) continue;
       if (gate.waiting.size >= maxWaiting) throw new TooManyAttemptsError(1);
       return gate;
@@ -114,4 +114,12 @@ export class AttemptLimit {
       gate.waiting.add(wake);
     });
   }
+}
+
+/**
+ * Returns the time to the end of a window in whole seconds. The window ends by a timer of rate-limiter-flexible, but
+ * `msBeforeNext` follows the time of day, which can be set back.
+ */
+function secondsToEnd(msBeforeNext: number): number {
+  return Math.min(Math.max(1, Math.ceil(msBeforeNext / 1000)), windowSeconds);
 }

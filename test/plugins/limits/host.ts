@@ -19,7 +19,7 @@ export async function startLimitedHost(policy: Policy, action: object = {}) {
     setContext(request, { requestId: 'r', clientAddress, route, ...(clientId === undefined ? {} : { clientId }) });
     next();
   });
-  const handler = policy.policy(action as never);
+  const handler = policy.policy(action as never, 'step');
   app.use((request, response, next) => void Promise.resolve(handler(request, response, next)).catch(next));
   app.get('/held', (_request, response) => void waiting.push(response));
   app.use((_request, response) => void response.end('through'));

@@ -1,5 +1,5 @@
-// Tests of the in-flight limit: a maximum of concurrent requests; a permit is released when its request ends, however
-// it ends.
+// Tests of the in-flight limit: it limits concurrent requests, and releases a permit when its request ends, however it
+// ends.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
@@ -26,7 +26,7 @@ async function startHost(action: object, config: object = {}): Promise<LimitedHo
 const client = (name: string) => ({ headers: { 'x-client': name } });
 
 describe('in-flight', () => {
-  it('returns 429 with Retry-After above the limit, lets other clients pass, and releases the permit after the response', async () => {
+  it('returns 429 with Retry-After above the limit, lets other clients pass, and releases permits', async () => {
     const host = await startHost({ requests: 2 });
     const held = [1, 2].map(() => call(`${host.url}/held`, client('a')));
     await pollUntil('both requests to be held', () => host.held === 2);

@@ -1,4 +1,5 @@
-// Tests of which MIS codes are refused because the router's configuration has no adaptor for them.
+// Tests of the mis-codes policy: which MIS codes are refused because no adaptor is configured for them, and which
+// colleges a path names.
 
 import { describe, expect, it } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
@@ -18,10 +19,10 @@ const one = { 'adaptor.001.url': 'http://one' };
 describe('an MIS code', () => {
   it.each([
     ['with an address of its own', '001', one],
-    ['with a task domain, whose workers know its address', '002', { ...one, 'adaptor.002.domain': '002' }],
+    ['with a task domain whose workers know its address', '002', { ...one, 'adaptor.002.domain': '002' }],
     ['without an address of its own where adaptor.url serves all', '999', { ...one, 'adaptor.url': 'http://all' }],
-    ['that only the workers can know, because the router has no address,', '999', {}],
-    ['that only the workers can know, because the router has only domains,', '999', { 'adaptor.002.domain': '002' }],
+    ['whose address only workers know, because the router has none,', '999', {}],
+    ['whose address only workers know, because the router has only domains,', '999', { 'adaptor.002.domain': '002' }],
   ])('%s is not refused', (_title, code, keys) => {
     expect(isRefused(code, keys)).toBe(false);
   });
@@ -57,7 +58,7 @@ describe('a path of a client that may name only 001', () => {
     expect(judge(segments)).toBeUndefined();
   });
 
-  it('of 1 MB takes linear time, not quadratic time, which would be minutes', () => {
+  it('of 1 MB takes linear time; quadratic time would be minutes', () => {
     const startedAt = performance.now();
     expect(judge(`x${'.'.repeat(1_000_000)}x`)).toBeUndefined();
     expect(performance.now() - startedAt).toBeLessThan(5_000);

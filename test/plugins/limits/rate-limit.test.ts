@@ -1,8 +1,11 @@
 // Tests of the rate limit: it counts by client or by route, reports the remaining requests, refuses with 429, and
 // resets at the end of its window.
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Config } from '#lib/config/schema.ts';
 import type { SheddingCheck } from '../../../gateway/plugin-api/plugin-api.ts';
@@ -12,6 +15,7 @@ import { MemoryRateLimitStore } from '../../../plugins/limits/store/rate-limit-s
 import { createRejectionDelay } from '../../../plugins/limits/rejection-delay.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
+import { startLocalRouter } from '../../gateway/local-router.ts';
 import { startLimitedHost } from './host.ts';
 
 const atOnce = createRejectionDelay(0);
@@ -31,11 +35,11 @@ const statuses = async (url: string, headers: Record<string, string>, times: num
   (await Promise.all(Array.from({ length: times }, () => call(url, { headers })))).map(({ status }) => status).sort();
 const client = (name: string) => ({ 'x-client': name });
 
-describe('rate-limit, before a pipeline begins', () => {
-  it('lets other policies shed requests within the client’s rate, and handles those beyond it itself', () => {
+describe('rate-limit, during load shedding', () => {
+  it('lets other policies shed requests within the client’s rate, and returns `unsure` for those above it', () => {
     const config = { 'client.quick.requestsPerSecond': 4 } as unknown as Config;
     const policy = createRateLimitPolicy(config, new MemoryRateLimitStore(), atOnce);
-    const { check: look } = policy.loadShedding?.({ requests: 2, perSeconds: 30 } as never) as SheddingCheck;
+    const { check: look } = policy.loadShedding!({ requests: 2, perSeconds: 30 } as never) as SheddingCheck;
     const ask = (clientId: string) => {
       const request = new IncomingMessage(new Socket());
       const context = { requestId: 'one', clientAddress: '192.0.2.1', route: 'movies', clientId };
@@ -48,7 +52,7 @@ describe('rate-limit, before a pipeline begins', () => {
 });
 
 describe('rate-limit', () => {
-  it('more than the allowed requests of one client: 429 with Retry-After, other clients pass', async () => {
+  it('returns 429 with Retry-After above the limit of one client, and lets other clients pass', async () => {
     const url = await startHost({ requests: 3, perSeconds: 30 });
     expect(await statuses(url, client('a'), 5)).toEqual([200, 200, 200, 429, 429]);
     expect(await statuses(url, client('b'), 3)).toEqual([200, 200, 200]);
@@ -57,7 +61,7 @@ describe('rate-limit', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  it('every response has the remaining requests, 429 included', async () => {
+  it('reports the remaining requests in every response, 429 included', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     const url = await startHost({ requests: 2, perSeconds: 30 });
@@ -73,12 +77,25 @@ describe('rate-limit', () => {
     ]);
   });
 
-  it('a request without a client is counted by its address', async () => {
+  it('reports at most the length of the window after the clock was set back, and ends the window on time', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const url = await startHost({ requests: 1, perSeconds: 1 });
+    await statuses(url, client('a'), 1);
+    vi.setSystemTime(Date.now() - 2 * 3_600_000);
+    const { status, headers } = await call(url, { headers: client('a') });
+    expect([status, headers['retry-after'], headers['ratelimit']]).toEqual([429, '1', '"client";r=0;t=1']);
+    await pollUntil('the window to end', async () => (await call(url, { headers: client('a') })).status === 200, {
+      everyMs: 100,
+    });
+  });
+
+  it('counts a request without a client by its address', async () => {
     const url = await startHost({ requests: 1, perSeconds: 30 });
     expect(await statuses(url, {}, 2)).toEqual([200, 429]);
   });
 
-  it('one route does not use up the limit of another', async () => {
+  it('does not let one route use up the limit of another', async () => {
     const url = await startHost({ requests: 1, perSeconds: 30 });
     expect(await statuses(url, { ...client('a'), 'x-route': 'one' }, 1)).toEqual([200]);
     expect(await statuses(url, { ...client('a'), 'x-route': 'other' }, 2)).toEqual([200, 429]);
@@ -91,17 +108,65 @@ describe('rate-limit', () => {
     ]);
   });
 
-  it('applies the limit of the client instead of the limit of the gateway configuration', async () => {
+  it('applies the limit of the client instead of the limit in the gateway configuration', async () => {
     const url = await startHost({ requests: 1, perSeconds: 30 }, { 'client.big.requestsPerSecond': 2 });
     expect(await statuses(url, client('big'), 61)).toEqual([...Array<number>(60).fill(200), 429]);
     expect(await statuses(url, client('small'), 2)).toEqual([200, 429]);
   });
 
-  it('after the window has ended: the client passes again', async () => {
+  it('lets the client pass again after the window has ended', async () => {
     const url = await startHost({ requests: 1, perSeconds: 1 });
     expect(await statuses(url, client('a'), 2)).toEqual([200, 429]);
-    await pollUntil('the window to be over', async () => (await call(url, { headers: client('a') })).status === 200, {
+    await pollUntil('the window to end', async () => (await call(url, { headers: client('a') })).status === 200, {
       everyMs: 100,
     });
+  });
+});
+
+describe('several rate-limit steps of one pipeline', () => {
+  /** Starts a router with one route whose pipeline has these steps, and returns the status of one request. */
+  async function startRouterWith(...steps: string[]) {
+    const dir = mkdtempSync(join(tmpdir(), 'service-router-rate-limit-'));
+    const file = join(dir, 'gateway.yml');
+    writeFileSync(
+      file,
+      `
+http: { hostname: 127.0.0.1, port: '\${router.port}' }
+apiEndpoints: { counted: { paths: /counted } }
+plugins:
+  limits: { package: ./plugins/limits/index.ts }
+  contract: { package: ./plugins/api-docs/index.ts }
+policies: [rate-limit, openapi]
+pipelines:
+  counted:
+    apiEndpoints: [counted]
+    policies: [${[...steps, 'openapi: '].map((step) => `{ ${step} }`).join(', ')}]
+`,
+    );
+    const router = await startLocalRouter({ ROUTER_GATEWAYCONFIGFILE: file });
+    onTestFinished(async () => {
+      await router.stop();
+      rmSync(dir, { recursive: true });
+    });
+    return async (method: string, times: number) => {
+      const found = [];
+      for (let n = 0; n < times; n++) found.push((await call(`${router.url}/counted`, { method })).status === 429);
+      return found;
+    };
+  }
+  const action = 'action: { requests: 2, perSeconds: 3600 }';
+
+  it('with equal parameters count separately the requests that meet their conditions', async () => {
+    const areLimited = await startRouterWith(
+      `rate-limit: { condition: { name: method, methods: [GET] }, ${action} }`,
+      `rate-limit: { condition: { name: method, methods: [POST] }, ${action} }`,
+    );
+    expect(await areLimited('GET', 3)).toEqual([false, false, true]);
+    expect(await areLimited('POST', 3)).toEqual([false, false, true]);
+  });
+
+  it('that are equal count a request once each', async () => {
+    const areLimited = await startRouterWith(`rate-limit: { ${action} }`, `rate-limit: { ${action} }`);
+    expect(await areLimited('GET', 3)).toEqual([false, false, true]);
   });
 });

@@ -1,4 +1,5 @@
-// Tests of the delay of 429 responses: its duration, its end when the client disconnects, and its limit.
+// Tests of the delay of 429 responses: its duration, its end when the client disconnects, and the maximum number of
+// delayed responses.
 
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';

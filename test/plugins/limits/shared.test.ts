@@ -1,5 +1,5 @@
-// Tests of limits that several routers count together in a real Redis, and of what happens when it is unavailable or
-// hangs.
+// Tests of limits whose counters several routers share in a real Redis, and of what happens when Redis is unavailable
+// or hangs.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ import { createInFlightPolicy } from '../../../plugins/limits/in-flight.ts';
 import { createRateLimitPolicy } from '../../../plugins/limits/rate-limit.ts';
 import { createStores, leaseMs } from '../../../plugins/limits/store/create-stores.ts';
 import { RedisConcurrencyStore } from '../../../plugins/limits/store/concurrency-store.ts';
+import { RedisRateLimitStore } from '../../../plugins/limits/store/rate-limit-store.ts';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
 import { call } from '../../stack/client.ts';
 import { pollUntil } from '../../stack/poll-until.ts';
@@ -28,7 +29,7 @@ it('limits.store = redis without redis.url: the error names the missing key', ()
   );
 });
 
-it('the lease of a permit outlasts the longest request, also on a route with its own deadline', () => {
+it('the lease of a permit outlasts the longest request, even on a route with its own deadline', () => {
   const seconds = (n: number) => n * 1_000;
   const config = {
     'router.responseDeadlineMs': seconds(10),
@@ -41,7 +42,7 @@ it('the lease of a permit outlasts the longest request, also on a route with its
   expect(leaseMs(config, [{ steps }])).toBe(seconds(188));
 });
 
-describe('two routers and one Redis', requires('redis'), () => {
+describe('two routers that share one Redis', requires('redis'), () => {
   const stops: (() => unknown)[] = [];
   const open = (url: string): Redis => {
     const redis = new Redis(url, log);
@@ -98,7 +99,7 @@ describe('two routers and one Redis', requires('redis'), () => {
   }
   const statusOf = async ({ url }: LimitedHost, path = '/') => (await call(`${url}${path}`, { headers })).status;
 
-  /** Waits until both count in Redis, so that a request at one router uses up the limit of the other. */
+  /** Waits until both routers count in Redis, so that requests to one router use up the limit of the other. */
   async function untilShared([one, other]: [LimitedHost, LimitedHost], most: number): Promise<void> {
     await pollUntil('both routers to count in Redis', async () => {
       headers = { 'x-client': randomUUID() };
@@ -109,7 +110,7 @@ describe('two routers and one Redis', requires('redis'), () => {
     headers = { 'x-client': randomUUID() };
   }
 
-  it('counts requests of both routers together', async () => {
+  it('counts requests to both routers together', async () => {
     const hosts = await startTwo('rate-limit', { requests: 3, perSeconds: 30 });
     await untilShared(hosts, 3);
     const [one, other] = hosts;
@@ -118,7 +119,7 @@ describe('two routers and one Redis', requires('redis'), () => {
     ]);
   });
 
-  it('counts requests in flight of all routers together and releases their permits', async () => {
+  it('counts the in-flight requests of both routers together and releases their permits', async () => {
     const [one, other] = await startTwo('in-flight', { requests: 1 });
     await pollUntil('both routers to count in Redis', async () => {
       headers = { 'x-client': randomUUID() };
@@ -133,7 +134,7 @@ describe('two routers and one Redis', requires('redis'), () => {
   });
 
   it.each(['cut', 'freeze'] as const)(
-    'Redis is away (%s): each router counts by itself, and no request waits long',
+    'Redis is unavailable (%s): each router counts by itself, and no request waits long',
     async (how) => {
       const hosts = await startTwo('rate-limit', { requests: 2, perSeconds: 30 });
       await untilShared(hosts, 2);
@@ -141,13 +142,13 @@ describe('two routers and one Redis', requires('redis'), () => {
       const startedAt = performance.now();
       const statuses = await Promise.all(hosts.flatMap((host) => [statusOf(host), statusOf(host), statusOf(host)]));
       expect(statuses.toSorted()).toEqual([200, 200, 200, 200, 429, 429]);
-      expect(performance.now() - startedAt, 'less than the window').toBeLessThan(25_000);
+      expect(performance.now() - startedAt, 'the requests take less time than the window').toBeLessThan(25_000);
       await proxy.repair();
       await untilShared(hosts, 2);
     },
   );
 
-  it('Redis is away, and limits.whenRedisIsAway is refuse: 503', async () => {
+  it('Redis is unavailable, and limits.whenRedisIsAway is refuse: returns 503', async () => {
     const [one] = await startTwo('rate-limit', { requests: 2, perSeconds: 30 }, 'refuse');
     await proxy.cut();
     const refused = await call(one.url, { headers });
@@ -163,7 +164,21 @@ describe('two routers and one Redis', requires('redis'), () => {
     const key = randomUUID();
     const places = new RedisConcurrencyStore(redis, 3_000);
     expect([await places.acquire(key, 1), await places.acquire(key, 1)]).toEqual([expect.any(Function), null]);
-    await pollUntil('the lease to be over', async () => (await places.acquire(key, 1)) !== null);
+    await pollUntil('the lease to end', async () => (await places.acquire(key, 1)) !== null);
+  });
+
+  it('shortens a window that ends too late, because the clock of Redis was set back', async () => {
+    const redis = open(server.url);
+    await redis.firstAttempt;
+    const [store, key] = [new RedisRateLimitStore(redis), randomUUID()];
+    const window = { requests: 1, seconds: 1 };
+    await store.count(key, window);
+    const [name = ''] = await redis.run((client) => client.keys(`service-router:rate:*${key}`));
+    await redis.run((client) => client.pExpire(name, 2 * 3_600_000));
+    const { isAllowed, endsInMs } = await store.count(key, window);
+    expect(isAllowed).toBe(false);
+    expect(endsInMs).toBeLessThanOrEqual(1_000);
+    await pollUntil('the window to end', async () => (await store.count(key, window)).isAllowed, { everyMs: 100 });
   });
 
   it('stores neither client names nor addresses in Redis', async () => {

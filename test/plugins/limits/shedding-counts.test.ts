@@ -1,9 +1,9 @@
-// Tests of which requests load shedding counts as above a client's rate, so that the pipeline can delay rejecting them.
+// Tests of the counter with which load shedding recognizes requests above a client's rate.
 
 import { expect, it } from 'vitest';
 import { SheddingCounts } from '../../../plugins/limits/shedding-counts.ts';
 
-it('counts each key by itself, and anew in each window', () => {
+it('counts each key separately, and starts again in each window', () => {
   const counts = new SheddingCounts(1_000);
   const ask = (key: string, times: number, now: number) =>
     Array.from({ length: times }, () => counts.count(key, 2, now));

@@ -1,5 +1,5 @@
-// Tests of guessing secrets at the token endpoint: how many guesses reach the provider, whatever their source and
-// speed.
+// Tests of the limit on guessing secrets at the token endpoint: how many guesses reach the provider, whatever their
+// source and speed.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AttemptLimit, TooManyAttemptsError } from '../../../plugins/oauth2/token/attempt-limit.ts';
@@ -89,7 +89,7 @@ describe('the token policy', () => {
     expect((await ask('client-9', 'right', '/small')).status).toBe(429);
   });
 
-  it('both formats count together', async () => {
+  it('attempts in both formats count together', async () => {
     for (let index = 0; index < 10; index++) await ask('worker', 'wrong');
     const response = await fetch(`${host.url}/conductor-token`, {
       method: 'POST',
@@ -107,7 +107,7 @@ describe('the token policy', () => {
   });
 });
 
-describe('the limit itself', () => {
+describe('AttemptLimit', () => {
   afterEach(() => vi.useRealTimers());
 
   const attempt = (change: Partial<Attempt> = {}): Attempt => ({
@@ -135,6 +135,16 @@ describe('the limit itself', () => {
     expect(await outcome(limit, attempt())).toBe('wrong');
   });
 
+  it('the clock is set back → Retry-After and the window are at most a minute', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+    const limit = new AttemptLimit(createManualClock(), () => 1_000);
+    for (let index = 0; index < 3; index++) await outcome(limit, attempt());
+    vi.setSystemTime(Date.now() - 2 * 3_600_000);
+    await expect(limit.run(attempt(), fail, always)).rejects.toMatchObject({ retryAfterSeconds: 60 });
+    vi.advanceTimersByTime(60_001);
+    expect(await outcome(limit, attempt())).toBe('wrong');
+  });
+
   it.each([
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', 'limited'],
     ['2001:db8:1:2::1', '2001:db8:1:3::1', 'wrong'],
@@ -148,7 +158,7 @@ describe('the limit itself', () => {
     expect(await outcome(limit, attempt({ address: then }))).toBe(expected);
   });
 
-  it('pending attempts that could reach the limit → the next one waits, and is tried if they succeed', async () => {
+  it('pending attempts that could reach the limit → the next one waits, and is tried when one succeeds', async () => {
     const limit = new AttemptLimit(createManualClock(), () => 1_000);
     const open = Array.from({ length: 3 }, () => Promise.withResolvers<undefined>());
     const first = open.map(({ promise }) => outcome(limit, attempt(), () => promise));

@@ -1,5 +1,5 @@
-// Tests of the bearer policy as a resource server (RFC 6750): where a token may be, the response to each failure, and
-// what the policy leaves behind.
+// Tests of the bearer policy as a resource server (RFC 6750): where a token is accepted, the response to each failure,
+// and what the policy leaves behind.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type HttpResponse, type SecuredHost, startSecuredHost } from './secured-host.ts';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => secured.stop());
 afterEach(async () => {
-  expect((await secured.call('/any', secured.token())).status, 'the good token still works afterwards').toBe(200);
+  expect((await secured.call('/any', secured.token())).status, 'a valid token still works afterwards').toBe(200);
 });
 
 const challenge = 'Bearer realm="service-router"';
@@ -43,7 +43,7 @@ describe('no credentials (RFC 6750 section 3.1)', () => {
     expect(response.text).toContain('"status":401');
   });
 
-  it('token in the query or in a form body (sections 2.2, 2.3) → never read', async () => {
+  it('a token in the query or in a form body (sections 2.2, 2.3) → never read', async () => {
     const token = secured.token();
     for (const answer of [
       await secured.send(`/any?access_token=${token}`, []),
@@ -57,7 +57,7 @@ describe('no credentials (RFC 6750 section 3.1)', () => {
     }
   });
 
-  it('token in a cookie → never read', async () => {
+  it('a token in a cookie → never read', async () => {
     expectProblem(await secured.send('/any', ['Cookie', `access_token=${secured.token()}`]), 401, 'unauthorized');
   });
 });
@@ -76,7 +76,7 @@ describe('credentials (RFC 6750 section 2.1, RFC 9110 section 11.4)', () => {
     expectInvalidRequest(await secured.send('/any', ['Authorization', value]));
   });
 
-  it('the good token followed by another word → 400 invalid_request', async () => {
+  it('a valid token followed by another word → 400 invalid_request', async () => {
     expectInvalidRequest(await secured.send('/any', ['Authorization', `Bearer ${secured.token()} x`]));
   });
 
@@ -128,7 +128,7 @@ describe('the member `error` of a 401, where the route takes X-Authorization', (
     expect(answer.headers['www-authenticate']).toBe(challenge);
   });
 
-  it('a good token without the scope → 403 without the member: a new token would not help', async () => {
+  it('a valid token without the scope → 403 without the member, because a new token would not help', async () => {
     const answer = await secured.send('/engine', ['X-Authorization', secured.token({ claims: { scope: 'other' } })]);
     expectProblem(answer, 403, 'insufficient-scope');
     expect(answer.body).not.toHaveProperty('error');
@@ -232,14 +232,14 @@ describe('scopes (RFC 6750 section 3.1, RFC 6749 section 3.3)', () => {
     expectInsufficient(await call('/all', 'one'), 'one two');
   });
 
-  it('refused → the context still names the client', async () => {
+  it('a refused request → the context still names the client', async () => {
     await call('/write', '', 'PATCH');
     expect(secured.host.contexts.at(-1)?.clientId).toBe('demo');
   });
 });
 
 describe('what the policy leaves behind', () => {
-  it('the context has client and scopes, and no trace of the token is left in the request', async () => {
+  it('the context has the client and its scopes, and no trace of the token is left in the request', async () => {
     const token = secured.token({ claims: { scope: 'a conductor_worker' } });
     for (const [path, fields] of [
       ['/any', ['Authorization', `Bearer ${token}`]],
@@ -253,7 +253,7 @@ describe('what the policy leaves behind', () => {
     }
   });
 
-  it('no token, secret or signature in any log line', async () => {
+  it('no log line contains a token, a secret or a signature', async () => {
     await secured.call('/any', secured.token());
     expect(secured.host.logLines.join('')).not.toContain('eyJ');
   });

@@ -48,7 +48,7 @@ describe('the plugin with oidc-provider', () => {
     return { response, body: (await response.json()) as Record<string, unknown> };
   };
 
-  it('token request with the secret in the body → a token that lets the client write', async () => {
+  it('a token request with the secret in the body → a token that lets the client write', async () => {
     const { response, body } = await requestToken('demo');
     expect(response.status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(['access_token', 'expires_in', 'scope', 'token_type']);
@@ -58,13 +58,13 @@ describe('the plugin with oidc-provider', () => {
     expect(answer.body).toMatchObject({ clientId: 'demo', scopes: ['sisdata_W'] });
   });
 
-  it('a client without the write scope → reads, but does not write', async () => {
+  it('a client without the write scope → may read, but not write', async () => {
     const { body } = await requestToken('reader');
     expect((await call('/write', body['access_token'])).response.status).toBe(200);
     expect((await call('/write', body['access_token'], { method: 'PATCH' })).response.status).toBe(403);
   });
 
-  it('wrong secret, and unknown client → the same 401 invalid_client', async () => {
+  it('a wrong secret and an unknown client → the same 401 invalid_client', async () => {
     const wrong = await requestToken('demo', 'wrong');
     const unknown = await requestToken('nobody');
     expect(wrong.response.status).toBe(401);
@@ -73,7 +73,7 @@ describe('the plugin with oidc-provider', () => {
     expect(unknown.body).toEqual(wrong.body);
   });
 
-  it('opaque token → introspected (RFC 7662)', async () => {
+  it('an opaque token → introspected (RFC 7662)', async () => {
     const { body } = await requestToken('opaque');
     expect(String(body['access_token']).split('.')).toHaveLength(1);
     const answer = await call('/write', body['access_token'], { method: 'PATCH' });
@@ -90,7 +90,7 @@ describe('the plugin with oidc-provider', () => {
     expect((await call('/any', before.body['access_token'])).response.status).toBe(200);
   });
 
-  it('Conductor key → token that the engine routes accept in X-Authorization without a scheme', async () => {
+  it('a Conductor key → a token that the engine routes accept in X-Authorization without a scheme', async () => {
     const response = await fetch(`${host.url}/conductor-token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

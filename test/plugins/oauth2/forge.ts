@@ -27,7 +27,7 @@ export function createKey(alg: 'RS256' | 'PS256' | 'ES256' | 'ES384' = 'RS256', 
   };
 }
 
-/** Returns text, or a value as JSON, in base64url. */
+/** Encodes a string as it is, and any other value as JSON, in base64url. */
 export function encode(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 }

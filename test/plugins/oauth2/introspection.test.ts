@@ -1,9 +1,13 @@
 // Tests of opaque access tokens (RFC 7662): the provider's response decides, and without a response every token is
 // refused.
 
+import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../stack/poll-until.ts';
+import { Introspection } from '../../../plugins/oauth2/access-token/introspection.ts';
+import { createMetrics } from '../../../plugins/oauth2/metrics.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
+import { addressHeader } from './plugin-host.ts';
 import { badBehaviours, type ProviderStandIn, startProviderStandIn } from './provider-stand-in.ts';
 import { type SecuredHost, startSecuredHost } from './secured-host.ts';
 
@@ -36,7 +40,7 @@ async function start(config: Record<string, string> = {}): Promise<void> {
 let introspector: ProviderStandIn;
 
 afterEach(async () => {
-  expect((await secured.call('/any', secured.token())).status, 'a good JWT still works afterwards').toBe(200);
+  expect((await secured.call('/any', secured.token())).status, 'a valid JWT still works afterwards').toBe(200);
   await secured.stop();
   await introspector.stop();
 });
@@ -52,7 +56,7 @@ const active = (claims: Record<string, unknown>) =>
   answer({ active: true, client_id: 'demo', aud: secured.provider.audience, token_type: 'Bearer', ...claims });
 
 describe('the introspection request (section 2.1)', () => {
-  it('token and hint in a form, the router authenticated by Basic with form-encoded credentials', async () => {
+  it('sends token and hint in a form, and authenticates by Basic with form-encoded credentials', async () => {
     expect((await call()).status).toBe(200);
     const [{ headers, form } = { headers: {}, form: new URLSearchParams() }] = introspector.received.introspection;
     expect(Object.fromEntries(form)).toEqual({ token: 'opaque-token', token_type_hint: 'access_token' });
@@ -101,10 +105,10 @@ describe('the response (section 2.2)', () => {
     ['a refresh token as Ory Hydra describes it', { token_use: 'refresh_token' }],
     ['an access token that requires DPoP', { token_type: 'DPoP' }],
     ['bound to a key of its holder', { cnf: { jkt: 'x' } }],
-    ['of nobody', { client_id: undefined }],
-    ['of a user, without the client', { client_id: undefined, sub: 'demo' }],
-    ['exp as text', { exp: '99999999999' }],
-    ['scope as object', { scope: { sisdata_W: true } }],
+    ['without a client', { client_id: undefined }],
+    ['of a user, without a client', { client_id: undefined, sub: 'demo' }],
+    ['with exp as a string', { exp: '99999999999' }],
+    ['with scope as an object', { scope: { sisdata_W: true } }],
   ])('%s → 401 invalid_token', async (_name, claims) => {
     active(claims);
     const { status, headers } = await call();
@@ -112,12 +116,12 @@ describe('the response (section 2.2)', () => {
     expect(headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  it('iss and aud that are ours, exp in the future → accepted', async () => {
+  it('the configured iss and aud, and exp in the future → accepted', async () => {
     active({ iss: secured.provider.issuer, aud: ['x', 'urn:test'], exp: now() + 60, nbf: now() - 5, iat: now() });
     expect((await call()).status).toBe(200);
   });
 
-  it('without an audience, and oauth.introspectionRequiresAudience=false → accepted; another audience is not', async () => {
+  it('no audience with oauth.introspectionRequiresAudience=false → accepted; another audience → refused', async () => {
     await startAgain({ OAUTH_INTROSPECTIONREQUIRESAUDIENCE: 'false' });
     active({ aud: undefined });
     expect((await call()).status).toBe(200);
@@ -130,7 +134,7 @@ describe('the response (section 2.2)', () => {
     expect((await call()).status).toBe(200);
   });
 
-  it('without token_type → the log names the key for providers that omit it', async () => {
+  it('without token_type → the log names the configuration key for providers that omit it', async () => {
     active({ token_type: undefined });
     for (const attempt of ['first', 'repeated, from the cache']) {
       expect((await call()).status, attempt).toBe(401);
@@ -157,10 +161,10 @@ describe('the response (section 2.2)', () => {
   });
 
   it.each([
-    ['"true" as text', { active: 'true', client_id: 'demo' }, 200],
+    ['the string "true"', { active: 'true', client_id: 'demo' }, 200],
     ['1', { active: 1, client_id: 'demo' }, 200],
     ['missing', { client_id: 'demo' }, 200],
-    ['a list', [{ active: true, client_id: 'demo' }], 200],
+    ['true in a list', [{ active: true, client_id: 'demo' }], 200],
     ['true with 401: the provider does not know the router', { active: true, client_id: 'demo' }, 401],
     ['true with 403', { active: true, client_id: 'demo' }, 403],
     ['true with 201', { active: true, client_id: 'demo' }, 201],
@@ -184,7 +188,7 @@ describe('the endpoint is unavailable', () => {
 });
 
 describe('cached results (section 4)', () => {
-  it('an active token → for 30 seconds, then introspected again: a revoked token is refused', async () => {
+  it('an active token → cached for 30 seconds, then introspected again: a revoked token is refused', async () => {
     expect((await call()).status).toBe(200);
     answer({ active: false });
     clock.advance(29_900);
@@ -195,7 +199,7 @@ describe('cached results (section 4)', () => {
     expect(asked()).toBe(2);
   });
 
-  it('an active token that expires sooner → until then', async () => {
+  it('an active token that expires sooner → cached until then', async () => {
     active({ exp: now() + 10 });
     expect((await call()).status).toBe(200);
     clock.advance(16_000);
@@ -203,7 +207,7 @@ describe('cached results (section 4)', () => {
     expect(asked()).toBe(2);
   });
 
-  it('an inactive token → for one second', async () => {
+  it('an inactive token → cached for one second', async () => {
     answer({ active: false });
     expect((await call()).status).toBe(401);
     expect((await call()).status).toBe(401);
@@ -213,7 +217,7 @@ describe('cached results (section 4)', () => {
     expect((await call()).status).toBe(200);
   });
 
-  it('an unusable response → not at all', async () => {
+  it('an unusable response → not cached', async () => {
     introspector.behaviour.introspection = '500';
     expect((await call()).status).toBe(503);
     expect((await call()).status).toBe(503);
@@ -225,17 +229,85 @@ describe('cached results (section 4)', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(asked()).toBe(1);
   });
+});
 
-  it('many made-up tokens while the endpoint hangs → at most 64 introspections, the rest 503 at once', async () => {
-    introspector.behaviour.introspection = 'hang';
-    await startAgain({ OAUTH_TIMEOUTMS: '60000' });
+describe('many made-up tokens at once', () => {
+  const known = 'known-token';
+  const callFrom = (address: string, token: string) =>
+    secured.send('/any', ['Authorization', `Bearer ${token}`, addressHeader, address]);
+
+  /** Starts with a token that was active 30 seconds ago, and a provider that does not respond for made-up tokens. */
+  beforeEach(async () => {
+    await startAgain({ OAUTH_TIMEOUTMS: '60000', OAUTH_TOKENURL: `${introspector.url}/token` });
+    const { answerIntrospection } = introspector;
+    introspector.answerIntrospection = (request) =>
+      request.form.get('token')?.startsWith('made-up')
+        ? new Promise<never>(() => undefined)
+        : answerIntrospection(request);
+    expect((await call(known)).status).toBe(200);
+    clock.advance(30_000);
+  });
+
+  /**
+   * Sends `count` made-up tokens from each address and waits until all but `open` of them are refused.
+   * @returns function that ends the open introspections
+   */
+  async function flood(addresses: readonly string[], count: number, open: number) {
+    const askedBefore = asked();
     let refused = 0;
-    const calls = Array.from({ length: 150 }, (_, index) => call(`made-up-${index}`).finally(() => refused++));
-    await pollUntil('all but 64 to be refused', () => refused === 150 - 64);
-    introspector.behaviour.introspection = 'refuse';
-    introspector.dropConnections();
-    const answers = await Promise.all(calls);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
-    expect(asked()).toBeLessThanOrEqual(64);
+    const calls = addresses.flatMap((address, network) =>
+      Array.from({ length: count }, (_, n) => callFrom(address, `made-up-${network}-${n}`).finally(() => refused++)),
+    );
+    await pollUntil('the others to be refused', () => refused === calls.length - open);
+    await pollUntil('the introspections to be open', () => asked() === askedBefore + open);
+    return async () => {
+      introspector.dropConnections();
+      expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([503]));
+    };
+  }
+
+  it('from one network → at most 24 introspections, 503 at once for the rest, other networks are not affected', async () => {
+    const end = await flood(['2001:db8::1', '2001:db8::2'], 40, 24);
+    expect((await callFrom('192.0.2.1', 'new-token')).status).toBe(200);
+    const count = (result: string) => secured.count('router_access_tokens_checked_total', result);
+    expect([await count('busy'), await count('unavailable')]).toEqual([80 - 24, 0]);
+    await end();
+    expect([await count('busy'), await count('unavailable')]).toEqual([80 - 24, 24]);
+  });
+
+  it('from many networks → at most 48 introspections; tokens in use and token requests are not affected', async () => {
+    const end = await flood(['192.0.2.1', '192.0.2.2', '192.0.2.3'], 30, 48);
+    expect((await callFrom('192.0.2.1', known)).status).toBe(200);
+    const form = { grant_type: 'client_credentials', client_id: 'demo', client_secret: 'secret' };
+    const body = new URLSearchParams(form).toString();
+    const contentType = ['Content-Type', 'application/x-www-form-urlencoded'];
+    expect((await secured.send('/token', contentType, { method: 'POST', body })).status).toBe(200);
+    await end();
+  });
+
+  it('that the provider rejects → tokens in use stay in the cache', async () => {
+    const introspected: (string | null)[] = [];
+    const introspection = new Introspection({
+      ...{ url: introspector.url, clientId: 'router', clientSecret: 'secret', clock },
+      ...{ requiresAudience: false, requiresTokenType: false },
+      rules: {
+        ...{ issuer: introspector.issuer, audience: undefined, clientIdClaims: ['client_id'], scopeClaims: ['scope'] },
+        ...{ clockToleranceSeconds: 5, maxTokenSeconds: 3600 },
+      },
+      metrics: createMetrics(new Registry()),
+      http: {
+        async request({ body }) {
+          const token = new URLSearchParams(body).get('token');
+          introspected.push(token);
+          return { status: 200, body: Buffer.from(JSON.stringify({ active: token === known, client_id: 'demo' })) };
+        },
+      },
+    });
+    await introspection.check(known, '192.0.2.1');
+    for (let index = 0; index < 10_000; index++) {
+      await expect(introspection.check(`made-up-${index}`, '192.0.2.2')).rejects.toThrow('inactive');
+    }
+    await introspection.check(known, '192.0.2.1');
+    expect(introspected.filter((token) => token === known)).toHaveLength(1);
   });
 });

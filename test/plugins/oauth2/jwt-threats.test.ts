@@ -1,5 +1,5 @@
-// One test for each threat (RFC 8725, RFC 9068 section 4, RFC 7515): a forged token is rejected, and a valid one works
-// after it.
+// Tests of each threat (RFC 8725, RFC 9068 section 4, RFC 7515): a forged token is rejected, and a valid token still
+// works afterwards.
 
 import { sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -62,14 +62,14 @@ async function expectRefused(token: string, reason: string): Promise<void> {
 
 describe('an access token', () => {
   afterEach(async () => {
-    expect((await secured.call('/any', good())).status, 'the good token still works afterwards').toBe(200);
+    expect((await secured.call('/any', good())).status, 'a valid token still works afterwards').toBe(200);
   });
 
   describe('algorithm (RFC 8725 sections 2.1, 3.1, 3.2)', () => {
     it.each(['none', 'None', 'NONE', 'nOnE', 'none ', ''])('alg "%s" without a signature → refused', async (alg) => {
       await expectRefused(`${encode({ ...honestHeader(secured.key), alg })}.${encode(claims())}.`, 'format');
     });
-    it.each(['none', 'None', 'NONE', 'nOnE'])('alg "%s" with the signature of a good token → refused', async (alg) => {
+    it.each(['none', 'None', 'NONE', 'nOnE'])('alg "%s" with a copied signature → refused', async (alg) => {
       const [, , tail] = segments(good());
       await expectRefused(`${encode({ ...honestHeader(secured.key), alg })}.${encode(claims())}.${tail}`, 'algorithm');
     });
@@ -77,7 +77,7 @@ describe('an access token', () => {
       const input = `${encode({ ...honestHeader(secured.key), alg: 'HS256' })}.${encode(claims())}`;
       await expectRefused(`${input}.${hmac(input, pem())}`, 'algorithm');
     });
-    it('HS256 with the public key in DER and with the modulus as its secret → refused', async () => {
+    it('HS256 with the public key in DER, or with the modulus, as its secret → refused', async () => {
       const input = `${encode({ ...honestHeader(secured.key), alg: 'HS256' })}.${encode(claims())}`;
       const der = secured.key.publicKey.export({ format: 'der', type: 'spki' });
       await expectRefused(`${input}.${hmac(input, der)}`, 'algorithm');
@@ -87,7 +87,7 @@ describe('an access token', () => {
       const input = `${encode(honestHeader(secured.key))}.${encode(claims())}`;
       await expectRefused(`${input}.${hmac(input, pem())}`, 'signature');
     });
-    it('PS256 under the kid of an RS256 key, correctly signed → refused: a key has one algorithm', async () => {
+    it('PS256 under the kid of an RS256 key, correctly signed → refused, as a key has one algorithm', async () => {
       await expectRefused(createToken({ ...secured.key, alg: 'PS256' }, secured.provider), 'unknown-key');
     });
     it('RS512, correctly signed but not configured → refused', async () => {
@@ -96,7 +96,7 @@ describe('an access token', () => {
     it('ES256 under the kid of an RSA key → refused', async () => {
       await expectRefused(createToken({ ...ecKey, kid: secured.key.kid }, secured.provider), 'unknown-key');
     });
-    it('ES256 with a DER signature instead of the two numbers → refused', async () => {
+    it('ES256 with a DER signature instead of concatenated r and s → refused', async () => {
       const [head, payload] = segments(createToken(ecKey, secured.provider));
       const der = sign('sha256', Buffer.from(`${head}.${payload}`), ecKey.privateKey).toString('base64url');
       await expectRefused(`${head}.${payload}.${der}`, 'claims');
@@ -106,10 +106,10 @@ describe('an access token', () => {
       await expectRefused(`${head}.${payload}.${Buffer.alloc(64).toString('base64url')}`, 'signature');
     });
     it.each([
-      ['alg missing', undefined],
-      ['alg null', null],
-      ['alg a list', ['RS256']],
-      ['alg a number', 256],
+      ['alg is missing', undefined],
+      ['alg is null', null],
+      ['alg is a list', ['RS256']],
+      ['alg is a number', 256],
     ])('%s → refused', async (_name, alg) => expectRefused(withHeader({ alg }), 'algorithm'));
     it('ES256 and PS256 of published keys → accepted', async () => {
       expect((await secured.call('/any', createToken(ecKey, secured.provider))).status).toBe(200);
@@ -161,7 +161,7 @@ describe('an access token', () => {
     it('kid of 2000 characters → refused', async () => {
       await expectRefused(withHeader({ kid: 'k'.repeat(2000) }), 'unknown-key');
     });
-    it('kid as a list that prints as a known kid → refused', async () => {
+    it('kid as a list whose string form is a known kid → refused', async () => {
       await expectRefused(withHeader({ kid: [secured.key.kid] }), 'unknown-key');
     });
   });
@@ -172,7 +172,7 @@ describe('an access token', () => {
       await expectRefused(`${head}.${payload}.`, 'format');
       await expectRefused(`${head}.${payload}`, 'format');
     });
-    it('claims changed under a good signature → refused', async () => {
+    it('claims changed under a valid signature → refused', async () => {
       const [head, , tail] = segments(good());
       const changed = encode({ ...claims(), scope: 'sisdata_W conductor_admin' });
       await expectRefused(`${head}.${changed}.${tail}`, 'signature');
@@ -183,7 +183,7 @@ describe('an access token', () => {
       bytes[10] = (bytes[10] ?? 0) ^ 1;
       await expectRefused(`${head}.${payload}.${bytes.toString('base64url')}`, 'signature');
     });
-    it('signature of another good token → refused', async () => {
+    it('signature of another valid token → refused', async () => {
       const [head, payload] = segments(good());
       const [, , tail] = segments(withClaims({ sub: 'other' }));
       await expectRefused(`${head}.${payload}.${tail}`, 'signature');
@@ -208,15 +208,15 @@ describe('an access token', () => {
       const [head, payload, tail] = segments(good());
       await expectRefused(`${head}.${payload}.${tail.slice(0, -2)}+/`, 'format');
     });
-    it('another spelling of the same signature bytes → refused: one token, one spelling', async () => {
-      // 256 bytes end in a character with four spare bits.
+    it('another spelling of the same signature bytes → refused, as a token has one spelling', async () => {
+      // The last character of 256 encoded bytes has four spare bits.
       const [head, payload, tail] = segments(good());
       const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
       const respelt = tail.slice(0, -1) + alphabet[alphabet.indexOf(tail.at(-1) ?? '') + 1];
       expect(Buffer.from(respelt, 'base64url').equals(Buffer.from(tail, 'base64url'))).toBe(true);
       await expectRefused(`${head}.${payload}.${respelt}`, 'format');
     });
-    it('empty segments, and more or fewer than three → refused', async () => {
+    it('empty segments, or more or fewer than three → refused', async () => {
       const [head, payload, tail] = segments(good());
       for (const token of ['..', `.${payload}.${tail}`, `${head}..${tail}`, head, `${good()}.${tail}.${tail}`]) {
         await expectRefused(token, 'format');
@@ -235,7 +235,7 @@ describe('an access token', () => {
         await expectRefused(signed(JSON.stringify(honestHeader(secured.key)), payload), 'claims');
       },
     );
-    it('whitespace inside the JSON → accepted: it is JSON', async () => {
+    it('whitespace inside the JSON → accepted, because it is valid JSON', async () => {
       const pretty = signed(JSON.stringify(honestHeader(secured.key), null, 2), JSON.stringify(claims(), null, 2));
       expect((await secured.call('/any', pretty)).status).toBe(200);
     });
@@ -281,7 +281,7 @@ describe('an access token', () => {
     it.each([
       ['missing', undefined],
       ['null', null],
-      ['a text', '9999999999'],
+      ['a string', '9999999999'],
       ['true', true],
       ['a list', [9999999999]],
       ['an object', {}],
@@ -296,10 +296,10 @@ describe('an access token', () => {
     it('more than the maximum lifetime between iat and exp → refused, although it expires soon', async () => {
       await expectRefused(withClaims({ iat: now() - 2 * day, exp: now() + 60 }), 'too-long-life');
     });
-    it('iat missing, remaining lifetime longer than accepted → refused', async () => {
+    it('iat missing, remaining lifetime longer than allowed → refused', async () => {
       await expectRefused(withClaims({ iat: undefined, exp: now() + 2 * day }), 'too-long-life');
     });
-    it('exp 0 and negative → refused as expired', async () => {
+    it('exp 0 or negative → refused as expired', async () => {
       await expectRefused(withClaims({ exp: 0 }), 'expired');
       await expectRefused(withClaims({ exp: -1 }), 'expired');
     });
@@ -319,18 +319,18 @@ describe('an access token', () => {
   });
 
   describe('issuer and audience (RFC 8725 sections 3.8, 3.9)', () => {
-    it('iss of another issuer, or almost ours → refused', async () => {
+    it('iss of another issuer, or almost the configured one → refused', async () => {
       const { issuer } = secured.provider;
       for (const iss of ['https://evil.example', `${issuer}/`, issuer.toUpperCase(), ` ${issuer}`, `${issuer}.evil`]) {
         await expectRefused(withClaims({ iss }), 'issuer');
       }
     });
-    it('iss as a list that contains ours, null, missing, an object → refused', async () => {
+    it('iss as a list that contains the configured one, null, missing or an object → refused', async () => {
       for (const iss of [[secured.provider.issuer], null, undefined, {}, true]) {
         await expectRefused(withClaims({ iss }), 'issuer');
       }
     });
-    it('aud of another service, a part of ours, or a text that contains ours → refused', async () => {
+    it('aud of another service, a part of the configured one, or a string that contains it → refused', async () => {
       for (const aud of ['urn:other', 'urn:tes', 'urn:test2', 'urn:other urn:test', 'URN:TEST', ['urn:other'], []]) {
         await expectRefused(withClaims({ aud }), 'audience');
       }
@@ -340,12 +340,12 @@ describe('an access token', () => {
         await expectRefused(withClaims({ aud }), 'audience');
       }
     });
-    it('aud as a list that contains ours → accepted', async () => {
+    it('aud as a list that contains the configured one → accepted', async () => {
       expect((await secured.call('/any', withClaims({ aud: ['urn:other', 'urn:test'] }))).status).toBe(200);
     });
   });
 
-  describe('holder and scopes', () => {
+  describe('client and scopes', () => {
     it.each([
       [{ client_id: 'a', azp: 'b', sub: 'c' }, 'a'],
       [{ client_id: undefined, azp: 'b', sub: 'c' }, 'b'],
@@ -374,7 +374,7 @@ describe('an access token', () => {
       'scopes from %j → refused',
       async (changed) => expectRefused(withClaims(changed), 'claims'),
     );
-    it('a token bound to a key of its holder (RFC 9449 section 7.2, RFC 8705) → refused as a bearer token', async () => {
+    it('a token bound to a key (RFC 9449 section 7.2, RFC 8705) → refused as a bearer token', async () => {
       await expectRefused(withClaims({ cnf: { jkt: 'x' } }), 'sender-constrained');
     });
   });
@@ -390,7 +390,7 @@ describe('an access token', () => {
   });
 });
 
-describe('what configuration may change', () => {
+describe('what the configuration may change', () => {
   it('oauth.acceptedTypes JWT and absent → both accepted, an ID token type is still refused', async () => {
     const lenient = await startSecuredHost({ config: { OAUTH_ACCEPTEDTYPES: 'at+jwt,JWT,absent' } });
     for (const typ of ['JWT', undefined, 'at+jwt']) {
@@ -418,7 +418,7 @@ describe('what configuration may change', () => {
     await other.stop();
   });
 
-  it('oauth.clientIdClaims with sub beside another claim → does not start: a user could be taken for a client', async () => {
+  it('oauth.clientIdClaims with sub and another claim → does not start: a user could pass for a client', async () => {
     const config = { OAUTH_ISSUER: 'http://127.0.0.1:1', OAUTH_CLIENTIDCLAIMS: 'client_id,sub' };
     await expect(startPluginHost({ config })).rejects.toThrow('oauth.clientIdClaims');
   });
@@ -447,7 +447,7 @@ describe('what configuration may change', () => {
     );
   });
 
-  it('a key that must not verify (use enc, key_ops sign, 1024 bits, oct, no kid) → its tokens are refused', async () => {
+  it('a key that must not verify (use enc, key_ops sign, 1024 bits, oct, no kid) → tokens refused', async () => {
     const key = createKey();
     const weak = createKey('RS256', 1024);
     const secured = await startSecuredHost();

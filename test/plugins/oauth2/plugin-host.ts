@@ -28,6 +28,9 @@ export interface PluginHostOptions {
   routes?: Readonly<Record<string, { policy: 'bearer' | 'token'; parameters?: Record<string, unknown> }>>;
 }
 
+/** Header field in which a test sends the client address. */
+export const addressHeader = 'x-client-address';
+
 /** The routes of most tests. */
 const usualRoutes: NonNullable<PluginHostOptions['routes']> = {
   '/token': { policy: 'token', parameters: { maxFailuresPerClient: 1000, maxFailuresPerAddress: 1000 } },
@@ -41,7 +44,7 @@ const usualRoutes: NonNullable<PluginHostOptions['routes']> = {
   '/all': { policy: 'bearer', parameters: { scopes: ['one', 'two'] } },
 };
 
-/** Starts the plugin exactly as the router does: through its manifest. */
+/** Starts the plugin as the router does, through its `init` function. */
 export async function startPluginHost({ config, clock = systemClock, routes = usualRoutes }: PluginHostOptions) {
   const loaded = await loadConfig({ env: { ...config } });
   const policies = new Map<string, Policy>();
@@ -106,14 +109,14 @@ function createApp(
   const app = express();
   app.disable('x-powered-by');
   app.use((request, _response, next) => {
-    const clientAddress = request.socket.remoteAddress ?? '';
+    const clientAddress = request.get(addressHeader) ?? request.socket.remoteAddress ?? '';
     const context: RequestContext = { requestId: randomUUID(), clientAddress, route: request.path };
     contexts.push(context);
     setContext(request, context);
     next();
   });
   for (const [path, { policy, parameters = {} }] of Object.entries(routes)) {
-    const handler = policies.get(policy)?.policy(parameters as never);
+    const handler = policies.get(policy)?.policy(parameters as never, 'step');
     if (handler === undefined) throw new Error(`no policy ${policy}`);
     app.all(path, (request, response, next) => {
       Promise.resolve(handler(request, response, next)).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// Tests of how failed calls to the identity provider are named.
+// Tests of the error codes of failed calls to the identity provider.
 
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

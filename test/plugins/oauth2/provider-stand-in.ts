@@ -1,4 +1,4 @@
-// A small identity provider over real HTTP that can be made to misbehave, and that stores its requests.
+// A small identity provider over real HTTP that can be made to misbehave, and that stores the requests it receives.
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -9,8 +9,8 @@ import type { SigningKey } from './forge.ts';
 export type Behaviour = 'ok' | (typeof badBehaviours)[number];
 
 /**
- * Every way to misbehave. All except `garbage`, `html`, `hang` and `refuse` contain the right response, which a
- * careless client would accept.
+ * Every way to misbehave. All except `garbage`, `html`, `hang` and `refuse` contain the correct response, which
+ * a careless client would accept.
  */
 export const badBehaviours = ['500', 'html', 'hang', 'drip', 'redirect', 'huge', 'garbage', 'cut', 'refuse'] as const;
 
@@ -33,7 +33,7 @@ type Responder = (request: Received) => JsonAnswer | Promise<JsonAnswer>;
 export interface ProviderStandInOptions {
   /** Path of the issuer, which is appended to the URL, e.g. `/realms/x`. */
   issuerPath?: string;
-  /** Which of the two metadata documents it serves. */
+  /** Which of the two metadata documents the provider serves. */
   serves?: 'openid' | 'rfc8414';
   nowSeconds?: () => number;
 }
@@ -105,13 +105,13 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, json).end(body);
 }
 
-/** Handlers by behaviour; `right` is the right response. */
+/** Handlers by behaviour; `right` is the correct response. */
 const misbehave: Record<Exclude<Behaviour, 'ok'>, (response: ServerResponse, right: string) => void> = {
   500: (response, right) => send(response, 500, right),
   html: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>captive portal</html>'),
   redirect: (response, right) => response.writeHead(302, { location: '/jwks', ...json }).end(right),
   huge: (response, right) => send(response, 200, right + ' '.repeat(2 * 1024 * 1024)),
-  garbage: (response) => send(response, 200, '{"keys":[{"kid":1,"kty":[]},null,"x"]}'),
+  garbage: (response) => send(response, 200, '{"keys":{"kid":1,"kty":[]}}'),
   cut(response, right) {
     response.writeHead(200, { 'content-length': right.length + 1 }).write(right);
     setImmediate(() => response.destroy());

@@ -19,7 +19,7 @@ afterEach(async () => {
   stops = [];
 });
 
-/** Starts a secured host with a clock that the test moves, and with functions that wait for the effects. */
+/** Starts a secured host with a clock that the test moves, and with functions that wait for its effects. */
 async function start(options: Omit<SecuredHostOptions, 'clock'> = {}) {
   const clock = createManualClock();
   const secured = await startSecuredHost({ clock, ...options });
@@ -64,7 +64,7 @@ describe('rotation', () => {
     expect(keyFetches() - before).toBe(1);
   });
 
-  it('a key that is no longer published → stops working at the next refresh, for cached tokens as well', async () => {
+  it('a key that is no longer published → stops working at the next refresh, even for cached tokens', async () => {
     const { provider, status, token, refresh, host } = await start();
     const known = token();
     expect(await status(known)).toBe(200);
@@ -76,7 +76,43 @@ describe('rotation', () => {
     expect(await status(createToken(otherKey, provider))).toBe(200);
   });
 
-  it('unknown keys named again and again → one fetch in five seconds, and the next one afterwards', async () => {
+  it.each([{ keys: [] }, { keys: [{ kid: 'k', kty: 'oct', k: 'AA' }] }, { keys: [{ kid: 1, kty: [] }, null, 'x'] }])(
+    'key set %j, without a usable key → 503 even for cached tokens, not ready',
+    async (jwks) => {
+      const { provider, key, status, token, refresh, host } = await start();
+      const known = token();
+      expect(await status(known)).toBe(200);
+      provider.jwks = jwks;
+      await refresh();
+      expect(await status(known)).toBe(503);
+      expect(host.contexts.at(-1)?.reason).toContain('no key can verify an access token');
+      expect(await host.readiness()).toEqual([expect.stringContaining('no key can verify an access token')]);
+      provider.behaviour.jwks = '500';
+      await refresh(5_000);
+      expect(await status(known), 'a later outage does not restore the withdrawn key').toBe(503);
+      provider.behaviour.jwks = 'ok';
+      provider.publish(otherKey);
+      await refresh(5_000);
+      expect(await status(createToken(otherKey, provider))).toBe(200);
+      expect(await status(known)).toBe(401);
+      provider.publish(key);
+      await refresh();
+      expect(await status(known)).toBe(200);
+    },
+  );
+
+  it('a provider that restarts and briefly serves an empty key set → its keys work again after 250 ms', async () => {
+    const { provider, key, status, token, refresh, host } = await start();
+    provider.publish();
+    await refresh();
+    expect(await host.readiness()).toHaveLength(1);
+    provider.publish(key);
+    await refresh(250);
+    expect(await status(token())).toBe(200);
+    expect(await host.readiness()).toEqual([]);
+  });
+
+  it('repeated tokens with unknown keys → one fetch in five seconds, and the next one afterwards', async () => {
     const { provider, status, clock, keyFetches } = await start();
     const unknown = () => status(createToken({ ...otherKey, kid: randomUUID() }, provider));
     const before = keyFetches();
@@ -128,23 +164,17 @@ describe('a provider that is unavailable or sends nonsense', () => {
     expect(await status(known)).toBe(401);
   });
 
-  it.each([
-    { keys: [] },
-    { keys: {} },
-    { keys: null },
-    {},
-    [],
-    'x',
-    null,
-    { keys: [{ kid: 'k', kty: 'oct', k: 'AA' }] },
-  ])('key set %j → refused, the last good keys keep working', async (jwks) => {
-    const { provider, status, token, refresh } = await start();
-    provider.jwks = jwks;
-    await refresh();
-    expect(await status(token())).toBe(200);
-  });
+  it.each([{ keys: {} }, { keys: null }, {}, [], 'x', null])(
+    'key set %j → refused, the last good keys keep working',
+    async (jwks) => {
+      const { provider, status, token, refresh } = await start();
+      provider.jwks = jwks;
+      await refresh();
+      expect(await status(token())).toBe(200);
+    },
+  );
 
-  it('key set with one usable key among broken ones → that one is used', async () => {
+  it('a key set with one usable key among broken ones → the usable key is used', async () => {
     const { provider, status, refresh } = await start();
     provider.jwks = { keys: [null, 1, {}, { kid: 'x', kty: 'RSA', n: '!', e: [] }, { kty: 'EC' }, otherKey.jwk] };
     await refresh();
@@ -176,7 +206,7 @@ describe('a provider that is unavailable or sends nonsense', () => {
     expect(await host.readiness()).toEqual([]);
   });
 
-  it('fetches again within five seconds while it is unavailable, and warns once', async () => {
+  it('fetches again within five seconds while the provider is unavailable, and warns once', async () => {
     const { provider, refresh, host } = await start();
     provider.behaviour.jwks = '500';
     await refresh();
@@ -281,7 +311,7 @@ describe('discovery (OpenID Connect Discovery section 4, RFC 8414 section 3)', (
 });
 
 describe('time', () => {
-  it('a cached token → refused as soon as its leeway is over', async () => {
+  it('a cached token → refused as soon as its leeway has passed', async () => {
     const { clock, status, token, provider } = await start();
     const known = token({ claims: { exp: Math.floor(provider.nowSeconds()) + 60 } });
     expect(await status(known)).toBe(200);

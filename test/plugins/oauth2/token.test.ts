@@ -22,7 +22,7 @@ afterEach(async () => {
   provider.metadata = {};
   provider.answerToken = () => ({ status: 200, body: granted });
   const answer = await post(goodBody);
-  expect(answer.status, 'a good request still works afterwards').toBe(200);
+  expect(answer.status, 'a valid request still works afterwards').toBe(200);
   provider.received.token.length = 0;
 });
 
@@ -49,8 +49,8 @@ function expectError(answer: HttpResponse, status: number, error: string): void 
   expectNotCached(answer);
 }
 
-describe('a good request (section 4.4.2)', () => {
-  it('client in the body → the token, with exactly the four members and no-store (section 5.1)', async () => {
+describe('a valid request (section 4.4.2)', () => {
+  it('client credentials in the body → the token with exactly four members, and no-store (section 5.1)', async () => {
     secured.provider.answerToken = () => ({
       status: 200,
       body: { ...granted, token_type: 'bearer', refresh_token: 'r', id_token: 'i', 'not-before-policy': 0 },
@@ -62,7 +62,7 @@ describe('a good request (section 4.4.2)', () => {
     expectNotCached(answer);
   });
 
-  it('client by Basic (section 2.3.1) → the same', async () => {
+  it('client credentials by Basic (section 2.3.1) → the same response', async () => {
     const answer = await post('grant_type=client_credentials', [...form, ...basic('demo', 'demo-secret')]);
     expect(answer.body).toEqual(granted);
   });
@@ -73,7 +73,7 @@ describe('a good request (section 4.4.2)', () => {
     expect(sent).toBe('a%3Ab:p+%25%26%2B');
   });
 
-  it('scheme "basic", "BASIC"; content type with charset and in capitals → accepted', async () => {
+  it('scheme "basic" or "BASIC", content type in capitals and with a charset → accepted', async () => {
     for (const scheme of ['basic', 'BASIC']) {
       const fields = ['Content-Type', 'APPLICATION/X-WWW-FORM-URLENCODED; charset=UTF-8'];
       const credentials = Buffer.from('demo:demo-secret').toString('base64');
@@ -110,7 +110,7 @@ describe('a good request (section 4.4.2)', () => {
     expect((await post(goodBody)).body).toEqual({ access_token: 'x', token_type: 'Bearer' });
   });
 
-  it('query parameters → never read, never passed on', async () => {
+  it('query parameters → neither read nor forwarded', async () => {
     const answer = await secured.send(`/token?${goodBody}`, form, {
       method: 'POST',
       body: 'grant_type=client_credentials',
@@ -119,7 +119,7 @@ describe('a good request (section 4.4.2)', () => {
     expect(asked()).toHaveLength(0);
   });
 
-  it('the credentials are in no log line', async () => {
+  it('no log line contains the credentials or the token', async () => {
     await post(goodBody);
     refuse(401, { error: 'invalid_client' });
     await post(goodBody);
@@ -149,7 +149,7 @@ describe('client authentication at the provider (RFC 8414 section 2)', () => {
     await other.provider.stop();
   });
 
-  it('oauth.tokenResource and oauth.tokenAudience → sent along', async () => {
+  it('oauth.tokenResource and oauth.tokenAudience → sent to the provider', async () => {
     const other = await startSecuredHost({ config: { OAUTH_TOKENRESOURCE: 'urn:r', OAUTH_TOKENAUDIENCE: 'urn:a' } });
     await other.send('/token', form, { method: 'POST', body: goodBody });
     expect(Object.fromEntries(other.provider.received.token[0]?.form ?? [])).toEqual({
@@ -203,7 +203,7 @@ describe('a malformed request (section 5.2) → refused without a request to the
     ['scope with a line feed', `${goodBody}&scope=a%0ab`, 'invalid_scope'],
     ['scope with two spaces', `${goodBody}&scope=a++b`, 'invalid_scope'],
     ['an empty body', '', 'invalid_client'],
-  ])('%s', async (_name, body, error) => {
+  ])('%s → $2', async (_name, body, error) => {
     expectError(await post(body), error === 'invalid_client' ? 401 : 400, error);
   });
 
@@ -281,7 +281,7 @@ describe('responses from the provider (section 5.2)', () => {
     { says: [400, { error: 'toString' }], becomes: [400, 'invalid_request'] },
     { says: [400, { error: { a: 1 } }], becomes: [400, 'invalid_request'] },
     { says: [403, {}], becomes: [400, 'invalid_request'] },
-  ] as const)('$says → $becomes, in our words', async ({ says: [status, body], becomes: [expected, error] }) => {
+  ] as const)('$says → $becomes, text not forwarded', async ({ says: [status, body], becomes: [expected, error] }) => {
     const secret = { error_description: 'ORA-01017 at db01.internal', error_uri: 'http://db01.internal/' };
     refuse(status, typeof body === 'string' ? body : { ...body, ...secret });
     const answer = await post(goodBody);
@@ -363,7 +363,7 @@ describe('format conductor', () => {
     expect(asked()).toHaveLength(0);
   });
 
-  it('wrong secret → 401 problem document with a challenge', async () => {
+  it('a wrong secret → 401 problem document with a challenge', async () => {
     refuse(401, { error: 'invalid_client' });
     const answer = await ask(key);
     expect(answer.status).toBe(401);
@@ -372,7 +372,7 @@ describe('format conductor', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="service-router"');
   });
 
-  it('a client that may not get tokens → 400; unavailable provider → 503; too large → 413', async () => {
+  it('a client that may not get tokens → 400; an unavailable provider → 503; a large body → 413', async () => {
     refuse(400, { error: 'unauthorized_client' });
     expect((await ask(key)).status).toBe(400);
     secured.provider.behaviour.token = 'html';
