@@ -18,7 +18,10 @@ export type AccessLog = (request: IncomingMessage, response: ServerResponse) => 
 export interface EndedRequest {
   readonly route: string;
   readonly method: string;
-  /** Status code of the response; 499 when the client closed the connection first. */
+  /**
+   * Status code of the response. Without a complete response, 499 when the client closed the connection, and 504 when the
+   * router did because it shuts down: the outcome is unknown to the client.
+   */
   readonly status: number;
   readonly durationMs: number;
   readonly executionId: string | undefined;
@@ -48,9 +51,8 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       inFlight.dec();
       const context = contextOf(request);
       const { requestId, route, clientId, executionId, workflowVersion, reason, problem } = context;
+      const { status, message } = endOf(response, context);
       const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
-      const clientGone = !response.writableFinished;
-      const status = clientGone ? 499 : response.statusCode;
       const method = knownMethod(request.method);
       requests.inc({ route, method, status });
       duration.observe({ route }, durationMs / 1000);
@@ -61,9 +63,15 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       if (tracer !== undefined && !ofWorkers) endSpan(tracer, request, { method, status, context });
       const fields = { requestId, executionId, workflowVersion, route, clientId, method, status, durationMs, reason };
       const level = levelOf(status, { ofWorkers, reason });
-      log[level](fields, clientGone ? 'client gone' : 'response sent');
+      log[level](fields, message);
     });
   };
+}
+
+/** Returns the status and the log message of a request whose response has closed. */
+function endOf(response: ServerResponse, { isCutOff }: RequestContext): { status: number; message: string } {
+  if (response.writableFinished) return { status: response.statusCode, message: 'response sent' };
+  return isCutOff === true ? { status: 504, message: 'response cut off' } : { status: 499, message: 'client gone' };
 }
 
 function createMetrics(metrics: Registry) {
@@ -71,7 +79,7 @@ function createMetrics(metrics: Registry) {
   return {
     requests: new Counter({
       name: 'router_http_requests_total',
-      help: 'Completed requests; status 499: the client disconnected before the end of the response',
+      help: 'Requests that have ended. Without a complete response, the status is 499 when the client disconnected, and 504 when the router shut down',
       labelNames: ['route', 'method', 'status'],
       registers,
     }),

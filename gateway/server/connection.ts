@@ -17,12 +17,16 @@ export interface ConnectionHandlers {
   handle(exchange: Exchange): void;
   /** Called at most once, after all earlier responses: sends the problem and closes the connection. */
   refuse(socket: Socket, problem: Problem): void;
+  /** Closes the connection without a further response: the client keeps sending requests. May be called again. */
+  cut(socket: Socket, problem: Problem): void;
   /** Called when no request is in progress or queued. */
   onIdle(socket: Socket): void;
 }
 
 /** Maximum number of pipelined requests queued behind the request in progress. */
 const maxQueued = 16;
+/** Maximum number of requests that may arrive after the last one that gets a response. */
+const maxIgnored = 8;
 
 /**
  * Node emits pipelined requests all at once, so they are queued here: a write must not run concurrently with another
@@ -35,6 +39,10 @@ export class Connection {
   #queue: Exchange[] = [];
   /** Why no more requests are read from this connection; undefined while requests are read. */
   #failure: Problem | undefined;
+  /** Number of requests that have arrived since the failure. */
+  #ignored = 0;
+  /** True when Node has parsed the whole chunk that contains the first request beyond `maxIgnored`. */
+  #isChunkParsed = false;
 
   constructor(socket: Socket, handlers: ConnectionHandlers) {
     this.#socket = socket;
@@ -43,7 +51,7 @@ export class Connection {
 
   /** Processes a request, or queues it behind the request in progress. */
   enqueue(exchange: Exchange): void {
-    if (this.#failure !== undefined) return;
+    if (this.#failure !== undefined) return this.#ignore(this.#failure);
     if (this.#current === undefined) return this.#run(exchange);
     if (this.#queue.length < maxQueued) this.#queue.push(exchange);
     else
@@ -70,6 +78,18 @@ export class Connection {
   /** True while a request is in progress. */
   get busy(): boolean {
     return this.#current !== undefined;
+  }
+
+  /**
+   * Node keeps ignored requests until the connection closes, so their number is limited. It parses a whole chunk at once
+   * and cannot be stopped, so requests of the same chunk do not close the connection a second time.
+   */
+  #ignore(failure: Problem): void {
+    this.#ignored += 1;
+    if (this.#ignored <= maxIgnored || this.#socket.destroyed) return;
+    if (this.#ignored === maxIgnored + 1) process.nextTick(() => (this.#isChunkParsed = true));
+    else if (!this.#isChunkParsed) return;
+    this.#handlers.cut(this.#socket, failure);
   }
 
   #run(exchange: Exchange): void {

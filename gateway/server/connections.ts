@@ -27,6 +27,8 @@ interface PendingResponse {
 
 /** Time from the rejection of a client until its connection is destroyed, in milliseconds. */
 const lingerMs = 1_000;
+/** Maximum number of ended sockets whose clients have not closed them. */
+const maxLingering = 200;
 
 /**
  * Counts connections. At the limit it evicts the connection that has waited longest for its client to send a request or
@@ -35,7 +37,8 @@ const lingerMs = 1_000;
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #isTrustedProxy: (address: string) => boolean;
-  readonly #all = new Set<Socket>();
+  /** Sockets that the router has not ended. */
+  readonly #open = new Set<Socket>();
   /** Connections in order of eviction, each with the request that has begun to arrive (it may be complete). */
   readonly #waiting = new TransientMap<Socket, IncomingMessage | null>();
   readonly #byAddress = new Map<string, number>();
@@ -58,7 +61,7 @@ export class Connections {
       registers: [metrics],
     });
     const help = 'Open connections on the public port';
-    observeGauge(metrics, { name: 'router_connections', help }, () => this.#all.size);
+    observeGauge(metrics, { name: 'router_connections', help }, () => this.#open.size);
   }
 
   /** Starts the timer that enforces deadlines. */
@@ -72,9 +75,9 @@ export class Connections {
     clearInterval(this.#timer);
   }
 
-  /** Destroys all open connections. */
+  /** Destroys all connections. */
   cutAll(): void {
-    for (const socket of this.#all) socket.destroy();
+    for (const socket of [...this.#open, ...this.#lingering.keys()]) socket.destroy();
   }
 
   /** Adds a new connection. @returns the problem when a limit is exceeded, else null */
@@ -82,12 +85,12 @@ export class Connections {
     const peer = socket.remoteAddress ?? '';
     const address = networkOf(peer);
     const ofAddress = (this.#byAddress.get(address) ?? 0) + 1;
-    this.#all.add(socket);
+    this.#open.add(socket);
     this.#byAddress.set(address, ofAddress);
     socket.once('close', () => this.#remove(socket, address));
     const { maxConnectionsPerAddress: most = Number.POSITIVE_INFINITY } = this.#limits;
     if (ofAddress > most && !this.#isTrustedProxy(peer)) return tooMany();
-    if (this.#all.size > this.#limits.maxConnections && !this.#evictOne()) return tooMany();
+    if (this.#open.size > this.#limits.maxConnections && !this.#evictOne()) return tooMany();
     this.#waiting.set(socket, null);
     return null;
   }
@@ -111,11 +114,20 @@ export class Connections {
     this.#closedTotal.inc({ reason });
   }
 
-  /** Ends a connection after its pending writes, and discards what the client still sends. */
+  /**
+   * Ends a connection after its pending writes, and discards what the client still sends. The connection no longer counts
+   * towards the limit; at `maxLingering`, it replaces the one that was ended first.
+   */
   linger(socket: Socket): void {
+    this.#open.delete(socket);
     this.#waiting.delete(socket);
     socket.end();
     socket.resume();
+    const [oldest] = this.#lingering.keys();
+    if (oldest !== undefined && this.#lingering.size >= maxLingering) {
+      this.#lingering.delete(oldest);
+      oldest.destroy();
+    }
     this.#lingering.set(socket, performance.now() + lingerMs);
   }
 
@@ -133,7 +145,7 @@ export class Connections {
   }
 
   #remove(socket: Socket, address: string): void {
-    this.#all.delete(socket);
+    this.#open.delete(socket);
     this.#waiting.delete(socket);
     this.#lingering.delete(socket);
     const left = (this.#byAddress.get(address) ?? 1) - 1;

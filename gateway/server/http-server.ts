@@ -107,6 +107,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   let stopped: Promise<void> | undefined;
   const stop = async (drainMs: number) => {
     await open.drain(drainMs);
+    open.markCutOff();
     connections.stop();
     const closed = once(server, 'close');
     server.close();
@@ -166,7 +167,22 @@ function attachConnections(
     refuseOnSocket(socket, problem);
     connections.linger(socket);
   };
-  const handlers = { handle, refuse, onIdle: (socket: Socket) => connections.requestEnded(socket) };
+  /** Connections that are destroyed at the end of this turn of the event loop: responses that are ready are sent first. */
+  const closing = new Set<Socket>();
+  const cut = (socket: Socket, problem: Problem) => {
+    const close = () => {
+      closing.delete(socket);
+      if (socket.destroyed) return;
+      // A rejected connection has already been counted.
+      if (!socket.writableEnded) connections.countClosed(problem.code);
+      socket.destroy();
+    };
+    // Another chunk has arrived in this turn.
+    if (closing.has(socket)) return close();
+    closing.add(socket);
+    setImmediate(close);
+  };
+  const handlers = { handle, refuse, cut, onIdle: (socket: Socket) => connections.requestEnded(socket) };
   const connectionOf = (socket: Socket): Connection => {
     const found = known.get(socket) ?? new Connection(socket, handlers);
     known.set(socket, found);

@@ -1,7 +1,8 @@
-// The requests in flight, so that a graceful shutdown can wait for them.
+// The requests in flight, so that a graceful shutdown can wait for them, and mark those that it cuts off.
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { contextOf } from '../plugin-api/request-context.ts';
 
 /** Waits for responses that have not closed. */
 export class OpenRequests {
@@ -24,6 +25,12 @@ export class OpenRequests {
     const drained = this.#closed().then(() => this.#closed());
     await Promise.race([drained, pause(drainMs, undefined, deadline).catch(() => undefined)]);
     deadline.abort();
+  }
+
+  /** Marks the requests that are still in flight, for the access log. Call it before their connections are destroyed. */
+  markCutOff(): void {
+    const reason = 'shutting-down: the router closed the connection before the response was complete';
+    for (const { req } of this.#responses) Object.assign(contextOf(req), { reason, isCutOff: true });
   }
 
   async #closed(): Promise<void> {

@@ -1,9 +1,11 @@
-// Tests of the limits of the public server: responses that clients do not read, connections per address, broken bodies.
+// Tests of the limits of the public server: unread responses, numbers of connections, and broken or too large bodies.
 
-import { createServer } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Registry } from 'prom-client';
 import { createAccessLog } from '../../gateway/server/access-log.ts';
+import { Connections } from '../../gateway/server/connections.ts';
 import { type HttpServer, type ServerLimits, startHttpServer } from '../../gateway/server/http-server.ts';
 import { readBody } from '../../gateway/plugin-api/read-body.ts';
 import { sendProblem } from '#lib/problem/send-problem.ts';
@@ -16,6 +18,8 @@ import { RawConnection } from '../wire/raw-client.ts';
 let server: HttpServer;
 let metrics: Registry;
 let gone = 0;
+/** Response to the last request for /held; the tests end it. */
+let held: ServerResponse | undefined;
 const connections: RawConnection[] = [];
 
 const limits: ServerLimits = {
@@ -37,7 +41,7 @@ async function start(changed: Partial<ServerLimits> = {}): Promise<void> {
     accessLog: createAccessLog(createLog('test', 'silent'), metrics),
     app: (request, response) => {
       response.once('close', () => (gone += response.writableFinished ? 0 : 1));
-      if (request.url === '/held') return;
+      if (request.url === '/held') return void (held = response);
       // Larger than the kernel's buffers, so that the response waits for a client that does not read.
       if (request.url === '/large') return void response.end(Buffer.alloc(134_217_728));
       readBody(request, 1_000).then(
@@ -50,18 +54,28 @@ async function start(changed: Partial<ServerLimits> = {}): Promise<void> {
 
 beforeEach(() => {
   gone = 0;
+  held = undefined;
 });
 afterEach(async () => {
   for (const connection of connections.splice(0)) connection.destroy();
   await server.stop(100);
 });
 
-function open(text = ''): RawConnection {
-  const connection = new RawConnection(server.url);
+function open(text = '', url = server.url): RawConnection {
+  const connection = new RawConnection(url);
   connections.push(connection);
   if (text !== '') connection.send(text);
   return connection;
 }
+
+/** Opens a connection that the client keeps open after the server has ended it. */
+function openIgnoringEnd(text = '', url = server.url): RawConnection {
+  const connection = open(text, url);
+  connection.socket.allowHalfOpen = true;
+  return connection;
+}
+
+const get = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 const closedFor = async (reason: string) => {
   const found = await metrics.getSingleMetric('router_connections_closed_total')?.get();
@@ -80,7 +94,7 @@ describe('a response that the client does not read', () => {
 });
 
 describe('connections', () => {
-  it('beyond the limit of one address are refused, and existing ones stay open', async () => {
+  it('beyond the limit of one address are rejected, and existing connections stay open', async () => {
     // Longer than a busy machine needs to open the connections, so that none is closed for sending nothing.
     await start({ headersTimeoutMs: 20_000, requestTimeoutMs: 20_000 });
     const crowd = Array.from({ length: 10 }, () => open());
@@ -91,7 +105,7 @@ describe('connections', () => {
     expect((await crowd[0]?.answer())?.status).toBe(200);
   });
 
-  it('beyond the limit of all addresses: the connection that has been idle for longest is closed', async () => {
+  it('beyond the limit of all addresses → the connection that has been idle for longest is closed', async () => {
     await start({
       maxConnections: 3,
       maxConnectionsPerAddress: 100,
@@ -114,6 +128,90 @@ describe('connections', () => {
   });
 });
 
+describe('connections that the server has ended', () => {
+  it('do not count towards the limit while their clients keep them open', async () => {
+    await start({
+      maxConnections: 3,
+      maxConnectionsPerAddress: 100,
+      headersTimeoutMs: 20_000,
+      requestTimeoutMs: 20_000,
+    });
+    const idle = [open(get), open(get)];
+    for (const connection of idle) await connection.answer();
+    for (let count = 0; count < 5; count++) expect((await openIgnoringEnd('noise\r\n\r\n').answer()).status).toBe(400);
+    for (const connection of idle) connection.send(get);
+    for (const connection of idle) expect((await connection.answer()).status).toBe(200);
+    expect(await closedFor('evicted')).toBe(0);
+  });
+
+  it('are destroyed beyond 200, the oldest first', async () => {
+    await start();
+    // Its timer, which would destroy them after a second, is not started.
+    const ended = new Connections(limits, new Registry(), () => false);
+    const accepted: Socket[] = [];
+    const listener = createServer({ allowHalfOpen: true }, (socket) => {
+      ended.add(socket);
+      ended.linger(socket);
+      accepted.push(socket);
+    });
+    listener.listen(0, '127.0.0.1');
+    await new Promise((resolve) => listener.once('listening', resolve));
+    const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
+    for (let count = 0; count < 201; count++) openIgnoringEnd('', url);
+    await pollUntil('all connections to be accepted', () => accepted.length === 201);
+    expect(accepted.flatMap(({ destroyed }, index) => (destroyed ? index : []))).toEqual([0]);
+    listener.close();
+    ended.cutAll();
+  });
+});
+
+describe('pipelined requests', () => {
+  // Longer than a busy machine needs, so that no timeout closes the connection.
+  const patient = { headersTimeoutMs: 20_000, requestTimeoutMs: 20_000 };
+  const first = 'GET /held HTTP/1.1\r\nHost: a\r\n\r\n';
+
+  it('beyond the queue are rejected after the queued ones have got their responses', async () => {
+    await start(patient);
+    const connection = open(first + get.repeat(16 + 1 + 8));
+    await pollUntil('the first request to arrive', () => held);
+    held?.writeHead(200, { 'content-length': 0 }).end();
+    for (let count = 0; count < 17; count++) expect((await connection.answer()).status).toBe(200);
+    expect(codeOf(await connection.answer())).toBe('too-many-requests');
+    await connection.end();
+  });
+
+  it('without end close the connection while the first one is in progress', async () => {
+    await start(patient);
+    await open(first + get.repeat(16 + 1 + 9)).end(5_000);
+    await pollUntil('the first request to be abandoned', () => gone === 1);
+    expect(await closedFor('too-many-requests')).toBe(1);
+  });
+
+  it('without end, in several chunks on many connections: each connection is closed and counted once', async () => {
+    await start({ ...patient, maxConnections: 100, maxConnectionsPerAddress: 100 });
+    const flood = Array.from({ length: 20 }, () => open(first + get.repeat(3_000)));
+    for (const connection of flood) await connection.end();
+    await pollUntil('the first requests to be abandoned', () => gone === 20);
+    expect(await closedFor('too-many-requests')).toBe(20);
+  });
+
+  it('that are processed at once get their responses before the connection is closed', async () => {
+    await start(patient);
+    const connection = open(get.repeat(300));
+    for (let count = 0; count < 17; count++) expect((await connection.answer()).status).toBe(200);
+    expect(codeOf(await connection.answer())).toBe('too-many-requests');
+    await connection.end();
+    expect(await closedFor('too-many-requests')).toBe(1);
+  });
+
+  it('behind a request whose response closes the connection: the response is sent', async () => {
+    await start(patient);
+    const connection = open(`GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n${get.repeat(300)}`);
+    expect((await connection.answer()).status).toBe(400);
+    await connection.end();
+  });
+});
+
 describe('when every connection has a request', () => {
   const crowded = {
     maxConnections: 3,
@@ -127,7 +225,7 @@ describe('when every connection has a request', () => {
       return gauge?.values[0]?.value === count;
     });
 
-  it('the connection of the request whose body has been arriving for longest is closed', async () => {
+  it('the connection whose request body has been arriving for longest is closed', async () => {
     await start(crowded);
     const held = open('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     const slow = open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nh');
@@ -149,7 +247,7 @@ describe('when every connection has a request', () => {
     expect([silent.ended, slow[1]?.ended]).toEqual([false, false]);
   });
 
-  it('and all bodies have arrived: the next connection is refused', async () => {
+  it('and all bodies have arrived, the next connection is rejected', async () => {
     await start(crowded);
     for (let count = 0; count < 3; count++) open('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
     await inFlight(3);

@@ -4,7 +4,7 @@ import express from 'express';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
-import { createMethodGate } from '../../gateway/pipelines/not-routed.ts';
+import { createMethodGate, createNotRouted } from '../../gateway/pipelines/not-routed.ts';
 import type { GatewayConfig } from '../../gateway/plugin-api/gateway-config-schema.ts';
 import { createAccessLog } from '../../gateway/server/access-log.ts';
 import { type HttpServer, startHttpServer } from '../../gateway/server/http-server.ts';
@@ -13,19 +13,26 @@ import { sendRaw } from '../wire/raw-client.ts';
 
 let server: HttpServer;
 
+const config = {
+  apiEndpoints: {
+    movies: { paths: '/movies/:title', methods: ['GET'] },
+    readers: { paths: '/shared/:id', methods: ['GET'] },
+    writers: { paths: '/shared/*', methods: ['PUT', 'PATCH'] },
+    narrow: { paths: '/open/:id', methods: ['GET'] },
+    open: { paths: '/open/*' },
+    anyHost: { paths: '/hosts/shared', methods: ['PUT'], host: '*' },
+    oneHost: { paths: '/hosts/*', methods: ['GET'], host: '*.example.org' },
+  },
+} as never as GatewayConfig;
+
 beforeAll(async () => {
   const app = express();
-  app.use(
-    createMethodGate({
-      apiEndpoints: {
-        movies: { paths: '/movies/:title', methods: ['GET'] },
-        readers: { paths: '/shared/:id', methods: ['GET'] },
-        writers: { paths: '/shared/*', methods: ['PUT', 'PATCH'] },
-        narrow: { paths: '/open/:id', methods: ['GET'] },
-        open: { paths: '/open/*' },
-      },
-    } as never as GatewayConfig),
-  );
+  app.use(createMethodGate(config));
+  const notRouted = createNotRouted(config);
+  app.use((request, response, next) => {
+    if (request.url.startsWith('/hosts/')) return notRouted(request, response, next);
+    next();
+  });
   app.use((request, response) => void response.end(`passed ${request.method}`));
   app.use(
     ((error, request, response, _next) =>
@@ -74,4 +81,15 @@ it('names each method once', async () => {
 it('passes OPTIONS to the pipeline when an endpoint of the path has no list of methods', async () => {
   const answer = await sendRaw(server.url, 'OPTIONS /open/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   expect(answer.body).toBe('passed OPTIONS');
+});
+
+it.each([
+  ['GET', '/hosts/one', 'other.org', 404, undefined],
+  ['OPTIONS', '/hosts/one', 'other.org', 404, undefined],
+  ['POST', '/hosts/one', 'A.Example.org:8080', 405, 'GET, HEAD'],
+  ['POST', '/hosts/shared', 'a.example.org', 405, 'PUT, GET, HEAD'],
+  ['POST', '/hosts/shared', 'other.org', 405, 'PUT'],
+])('considers only endpoints of the host: %s %s at %s gets %i', async (method, path, host, status, allow) => {
+  const answer = await sendRaw(server.url, `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  expect([answer.status, answer.headers['allow']]).toEqual([status, allow]);
 });

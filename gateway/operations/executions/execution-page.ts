@@ -26,6 +26,8 @@ export interface ExecutionPageOptions {
 const refreshMs = 3_000;
 /** How long after the end of an execution its events may still start follow-up executions, in milliseconds. */
 const settleMs = 120_000;
+/** The same for an event whose execution is missing: the reconciler may start it after an outage, in milliseconds. */
+const repairMs = 3_600_000;
 
 /** Returns the handlers by path. */
 export function createExecutionRoutes(options: ExecutionPageOptions): OperationsRoutes {
@@ -78,7 +80,8 @@ function notFound(id: string): View {
 }
 
 function isSettled({ endTime }: WholeExecution, { first }: Round): boolean {
-  const ends = stepsOf(first).map(({ execution }) => execution?.endTime);
-  const isRecent = Date.now() - endTime < settleMs;
-  return endTime > 0 && ends.every((end) => end !== undefined && end > 0) && !isRecent;
+  const steps = stepsOf(first);
+  if (endTime === 0 || steps.some(({ execution }) => execution?.endTime === 0)) return false;
+  const isMissing = steps.some(({ execution, isExpected }) => execution === undefined && isExpected);
+  return Date.now() - endTime >= (isMissing ? repairMs : settleMs);
 }

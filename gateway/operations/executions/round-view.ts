@@ -97,7 +97,7 @@ function tableOf(steps: readonly RoundStep[], startedAt: number): Html {
   );
 }
 
-function rowOf({ workflow, college, execution, event }: RoundStep, startedAt: number): Html {
+function rowOf({ workflow, college, execution, isExpected, event }: RoundStep, startedAt: number): Html {
   const after = (time: number) => (time > 0 ? formatMs(Math.max(0, time - startedAt)) : '–');
   const heading = html`<th scope="row">${workflow}</th>
     <td data-label="college">${college ?? '–'}</td>`;
@@ -105,8 +105,12 @@ function rowOf({ workflow, college, execution, event }: RoundStep, startedAt: nu
     return html`<tr>
       ${heading}
       <td data-label="state" colspan="4" class="wide late">
-        not started: the condition of the handler of ${event} does not hold, or the event is on its way or was lost. The
-        reconciler starts executions whose event was lost.
+        not started:
+        ${
+          isExpected
+            ? `the event ${event} is on its way or was lost. The reconciler starts executions whose event was lost.`
+            : `the condition of the handler of ${event} is false.`
+        }
       </td>
     </tr>`;
   const { waitsFor } = timelineOf(execution, Date.now());

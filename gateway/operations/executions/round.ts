@@ -1,5 +1,6 @@
 // The executions that follow from one change: from the request through the events to the last execution that they start.
 
+import { Condition } from '#lib/conductor/definitions/condition.ts';
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
 import { callerOf } from '#lib/conductor/executions/caller.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -12,6 +13,8 @@ export interface RoundStep {
   readonly workflow: string;
   /** Undefined when the engine has no such execution. */
   readonly execution: WholeExecution | undefined;
+  /** False when the condition of the event handler is false, so that the engine starts no execution. */
+  readonly isExpected: boolean;
   /** Task domain or college; distinguishes several executions of one workflow. */
   readonly college: string | undefined;
   /** Name of the event that starts it; empty for the first step and when the event is unknown. */
@@ -86,7 +89,7 @@ class RoundTree {
   stepOf(execution: WholeExecution, event: string, depth: number): RoundStep {
     const { workflowName: workflow, input } = execution;
     const next = depth === maxDepth ? [] : this.#next(execution, depth + 1);
-    return { workflow, execution, college: callerOf(input).college, event, next };
+    return { workflow, execution, isExpected: true, college: callerOf(input).college, event, next };
   }
 
   /**
@@ -103,27 +106,37 @@ class RoundTree {
   }
 
   #next({ tasks }: WholeExecution, depth: number): RoundStep[] {
-    const events = tasks.flatMap(({ taskType, status, outputData }) => {
-      const event = outputData?.['event_produced'];
-      return taskType === 'EVENT' && status === 'COMPLETED' && typeof event === 'string' ? [event] : [];
-    });
-    return events.flatMap((event) =>
+    // The output of an EVENT task is the payload of its event.
+    const payloads = tasks.flatMap(({ taskType, status, outputData }) =>
+      taskType === 'EVENT' && status === 'COMPLETED' && outputData !== undefined ? [outputData] : [],
+    );
+    return payloads.flatMap((payload) =>
       this.#handlers
-        .filter((handler) => handler.event === event)
-        .flatMap(({ actions }) => actions)
-        .flatMap(({ start_workflow }) => this.#started(start_workflow, event, depth)),
+        .filter(({ event }) => event === payload['event_produced'])
+        .flatMap((handler) => this.#startedBy(handler, payload, depth)),
     );
   }
 
-  #started(start: EventHandler['actions'][number]['start_workflow'], event: string, depth: number): RoundStep[] {
-    const { name: workflow, taskToDomain } = start;
+  #startedBy({ event, condition, actions }: EventHandler, payload: unknown, depth: number): RoundStep[] {
+    let isExpected: boolean | undefined;
+    const label = event.slice(event.lastIndexOf(':') + 1);
+    return actions.flatMap(({ start_workflow: { name: workflow, taskToDomain } }) => {
+      const started = this.#take(workflow, taskToDomain);
+      if (started.length > 0) return started.map((follower) => this.stepOf(follower, label, depth));
+      const college = Object.values(taskToDomain)[0];
+      // Evaluated only when needed and only once, because it takes milliseconds.
+      isExpected ??= condition === undefined || new Condition(condition).isTrueFor(payload);
+      return [{ workflow, execution: undefined, isExpected, college, event: label, next: [] }];
+    });
+  }
+
+  /** Removes the executions that a handler has started from the rest, and returns them. */
+  #take(workflow: string, taskToDomain: Readonly<Record<string, string>>): WholeExecution[] {
     const started = [...this.#rest].filter(
       (follower) => follower.workflowName === workflow && domainsOf(follower.taskToDomain) === domainsOf(taskToDomain),
     );
     for (const follower of started) this.#rest.delete(follower);
-    const label = event.slice(event.lastIndexOf(':') + 1);
-    if (started.length > 0) return started.map((follower) => this.stepOf(follower, label, depth));
-    return [{ workflow, execution: undefined, college: Object.values(taskToDomain)[0], event: label, next: [] }];
+    return started;
   }
 }
 

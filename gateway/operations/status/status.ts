@@ -4,9 +4,9 @@ import type { Registry } from 'prom-client';
 import type { Readiness, RouterReadiness } from '../readiness.ts';
 import type { Activity, Failure, RouteActivity } from './activity.ts';
 
-/** A metric value with one of its labels. */
+/** A metric value with some of its labels. */
 export interface Reading {
-  /** Value of the label; empty for a metric without one. */
+  /** Values of the labels that are not empty, separated by spaces. */
   readonly name: string;
   readonly value: number;
 }
@@ -24,7 +24,7 @@ export interface Status {
   readonly unreconciled: number;
   /** Circuit breakers of the engine and of the back ends: 0 closed, 1 half-open, 2 open. */
   readonly breakers: readonly Reading[];
-  /** Seconds since the last poll on this router, by task type. */
+  /** Seconds since the last poll on this router, by task type and domain. */
   readonly workers: readonly Reading[];
   readonly routes: readonly RouteActivity[];
   readonly failures: readonly Failure[];
@@ -48,19 +48,19 @@ export function createStatus({ readiness, metrics, activity }: StatusSources): (
     if (cached === undefined || cached.until < now) cached = { found: readiness.ask(), until: now + readinessMs };
     return cached.found;
   };
-  const read = async (metric: string, label = ''): Promise<Reading[]> => {
+  const read = async (metric: string, ...names: string[]): Promise<Reading[]> => {
     const found = await metrics.getSingleMetric(metric)?.get();
-    return (found?.values ?? []).map(({ labels, value }) => ({
-      name: String((labels as Record<string, unknown>)[label] ?? ''),
-      value: Number(value),
-    }));
+    return (found?.values ?? []).map(({ labels, value }) => {
+      const values = names.map((name) => (labels as Record<string, unknown>)[name] ?? '');
+      return { name: values.filter((each) => each !== '').join(' '), value: Number(value) };
+    });
   };
   const sum = async (metric: string) => (await read(metric)).reduce((total, { value }) => total + value, 0);
   return async () => {
     const [ready, breakers, workers] = await Promise.all([
       cachedReadiness(),
       read('router_breaker_state', 'breaker'),
-      read('router_worker_last_poll_seconds', 'task_type'),
+      read('router_worker_last_poll_seconds', 'task_type', 'domain'),
     ]);
     return {
       readiness: ready,

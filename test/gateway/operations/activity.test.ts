@@ -1,4 +1,4 @@
-// Tests of the statistics of routes and failures: percentiles, the window of ten minutes, grouping and expiry.
+// Tests of the statistics of routes and failures: percentiles, the ten-minute window, grouping and expiry.
 
 import { describe, expect, it } from 'vitest';
 import { Activity, stepMs } from '../../../gateway/operations/status/activity.ts';
@@ -55,7 +55,7 @@ describe('the activity of a route', () => {
     expect(activity.routes(200 * stepMs)[0]).toMatchObject({ requests: 0, p50: undefined, p99: undefined });
   });
 
-  it('has the request rate of the last minute, in complete steps only', () => {
+  it('has the request rate of the last minute, which counts complete steps only', () => {
     const activity = new Activity();
     for (let count = 0; count < 60; count++) activity.record(request(), 10 * stepMs);
     const rateAt = (step: number) => activity.routes(step * stepMs)[0]?.requestsPerSecond;
@@ -75,7 +75,7 @@ describe('the activity of a route', () => {
 });
 
 describe('failures', () => {
-  it('groups equal failures, with their first and last time and the latest execution', () => {
+  it('are grouped when they are equal, with their first and last time and their latest execution', () => {
     const activity = new Activity();
     const failed = { status: 502, problem: 'back-end-timeout' } as const;
     for (const executionId of ['e-1', 'e-2', undefined]) activity.record(request({ ...failed, executionId }));
@@ -89,14 +89,14 @@ describe('failures', () => {
     expect(activity.failures[1]!.firstAt).toBeLessThanOrEqual(activity.failures[1]!.lastAt);
   });
 
-  it('keeps the twenty kinds of failure that occurred most recently', () => {
+  it('are kept for the twenty kinds of failure that occurred most recently', () => {
     const activity = new Activity();
     const routes = Array.from({ length: 30 }, (_, index) => `route-${index}`);
     for (const route of ['route-0', ...routes.slice(1), 'route-0']) activity.record(request({ route, status: 500 }));
     expect(activity.failures.map(({ route }) => route)).toEqual(['route-0', ...routes.slice(11).toReversed()]);
   });
 
-  it('returns the latest execution, even if its request succeeded', () => {
+  it('the latest execution is returned even if its request succeeded', () => {
     const activity = new Activity();
     expect(activity.latestExecution).toBeUndefined();
     for (const executionId of ['e-1', 'e-2', undefined]) activity.record(request({ executionId }));

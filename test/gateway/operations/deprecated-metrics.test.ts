@@ -1,4 +1,4 @@
-// Tests of deprecated names of metrics in a scrape.
+// Tests of deprecated metric names in a scrape.
 
 import { Gauge, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ async function scrape(): Promise<string> {
 }
 
 describe('a deprecated metric', () => {
-  it('has the type, labels and values of the current one, and names it in the help text', async () => {
+  it('has the type, labels and values of the current metric, and names that metric in the help text', async () => {
     expect(await scrape()).toBe(`# HELP router_held_polls Held polls
 # TYPE router_held_polls gauge
 router_held_polls 3
@@ -36,7 +36,7 @@ router_version_out{route="router_version_removed",version="1"} 0
 `);
   });
 
-  it('is absent when the current one is absent', () => {
+  it('is absent when the current metric is absent', () => {
     expect(withDeprecatedMetrics('# HELP up x\n# TYPE up gauge\nup 1\n')).toBe('# HELP up x\n# TYPE up gauge\nup 1\n');
   });
 });

@@ -9,14 +9,14 @@ const now = Date.parse('2026-11-22T12:00:00Z');
 const search = (query: string) => toSearch(parseListQuery(new URLSearchParams(query)), now);
 
 describe('toSearch', () => {
-  it('searches the last 24 hours, the newest first, by default', () => {
+  it('searches the last 24 hours by default, with the newest executions first', () => {
     expect(search('')).toEqual({
       filter: { since: now - 86_400_000 },
       bounds: { limit: 25, maxScanned: 500, offset: 0, order: 'newest' },
     });
   });
 
-  it('searches running executions of any age, the oldest first', () => {
+  it('searches running executions of any age, with the oldest first', () => {
     expect(search('state=running')).toMatchObject({
       filter: { statuses: ['RUNNING', 'PAUSED'] },
       bounds: { order: 'oldest' },
@@ -59,11 +59,11 @@ describe('toSearch', () => {
     ['asOf=2026-99-99', /^asOf: /],
     ['until=2026-11-22 25:00', /^until: /],
     ['until=2026-11-22 noon', /^until: /],
-  ])('refuses %s', (query, problem) => {
+  ])('rejects %s', (query, problem) => {
     expect(search(query)).toEqual({ problems: [expect.stringMatching(problem)] });
   });
 
-  it('on later pages, searches up to the time of the first page', () => {
+  it('on later pages, searches only up to the time of the first page', () => {
     const asOf = '2026-11-22T11:00:00.500Z';
     expect(search(`asOf=${asOf}`)).toMatchObject({ filter: { until: Date.parse(asOf) } });
     expect(search(`asOf=${asOf}&until=2026-11-22T10:00`)).toMatchObject({

@@ -1,5 +1,5 @@
-// Tests of the Host check of the operations port (DNS rebinding), over real HTTP: it accepts addresses and its own
-// names.
+// Tests of the Host check of the operations port (against DNS rebinding) over real HTTP: it accepts IP addresses,
+// localhost and the names in ops.hosts.
 
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ describe('the operations port', () => {
     'router-a:8081',
     'ROUTER-A',
     'router.monitoring.svc:8081',
-  ])('answers requests for %s', async (host) => {
+  ])('responds to requests for %s', async (host) => {
     expect((await ask(host)).status).toBe(200);
   });
 
@@ -49,7 +49,7 @@ describe('the operations port', () => {
     '127.0.0.1.evil.example',
     'evil.example:127.0.0.1',
     '[evil.example]',
-  ])('refuses requests for "%s" with 421, whatever the path', async (host) => {
+  ])('rejects requests for "%s" with 421, whatever the path', async (host) => {
     for (const path of ['/health/live', '/health/ready', '/nowhere']) {
       const { status, type, body } = await ask(host, path);
       expect([status, type]).toEqual([421, 'application/problem+json']);

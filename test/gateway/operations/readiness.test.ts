@@ -1,4 +1,4 @@
-// Tests that the router logs that it is ready at the first ready result of /health/ready.
+// Tests of the callback for the first ready result of /health/ready, by which the router logs that it is ready.
 
 import { describe, expect, it } from 'vitest';
 import { ReadinessChecks, RouterReadiness } from '../../../gateway/operations/readiness.ts';

@@ -1,5 +1,5 @@
-// Tests of the round of a change: follow-up executions by events and handlers, missing ones, and those whose event is
-// unknown.
+// Tests of the round of a change: its follow-up executions by events and handlers, missing executions, and executions
+// whose event is unknown.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -17,18 +17,26 @@ function execution(workflowId: string, workflowName: string, fields: Partial<Who
     ...fields,
   };
 }
-const producing = (...events: string[]) => ({
+const producing = (events: string[], payload: Record<string, unknown> = {}) => ({
   tasks: events.map((event, index) => ({
     ...{ taskId: `${index}`, taskType: 'EVENT', referenceTaskName: `e${index}`, status: 'COMPLETED' },
-    outputData: { event_produced: event },
+    outputData: { ...payload, event_produced: event },
   })),
 });
 
-const patch = execution('patch-0001', 'college-adaptorWF', producing('conductor:college-adaptorWF:person_patched'));
+const patchWith = (statusCodeValue: number) =>
+  execution(
+    ...(['patch-0001', 'college-adaptorWF'] as const),
+    producing(['conductor:college-adaptorWF:person_patched'], {
+      inbound: { httpMethod: 'PATCH' },
+      outbound: { statusCodeValue },
+    }),
+  );
+const patch = patchWith(200);
 const followed = { correlationId: 'patch-0001', input: { executionId: 'patch-0001' } };
 const notification = execution('mdm-000001', 'mdmWF', {
   ...followed,
-  ...producing('conductor:mdmWF:mdm_share_002', 'conductor:mdmWF:mdm_share_003'),
+  ...producing(['conductor:mdmWF:mdm_share_002', 'conductor:mdmWF:mdm_share_003']),
 });
 const share = execution('share-0001', 'mdm-shareWF', {
   correlationId: 'patch-0001',
@@ -54,8 +62,8 @@ function readerWithoutIndex(...executions: WholeExecution[]): ExecutionReader {
 }
 
 const outline = (steps: readonly RoundStep[]): unknown[] =>
-  steps.map(({ workflow, college, execution: found, next }) => [
-    `${workflow} ${college ?? '-'} ${found?.status ?? 'missing'}`,
+  steps.map(({ workflow, college, execution: found, isExpected, next }) => [
+    `${workflow} ${college ?? '-'} ${found?.status ?? (isExpected ? 'missing' : 'not expected')}`,
     ...outline(next),
   ]);
 
@@ -71,19 +79,47 @@ describe('readRound', () => {
     ]);
   });
 
-  it('shows a share that is missing, for the college of its handler', async () => {
+  it('shows a missing share for the college of its handler', async () => {
     const { first } = await readRound(readerOf(patch, notification), patch, handlers);
     expect(outline(first)).toEqual([
       ['college-adaptorWF - COMPLETED', ['mdmWF - COMPLETED', ['mdm-shareWF 002 missing']]],
     ]);
   });
 
-  it('shows a notification that is missing', async () => {
+  it('shows a missing notification', async () => {
     const { first } = await readRound(readerOf(patch), patch, handlers);
     expect(outline(first)).toEqual([['college-adaptorWF - COMPLETED', ['mdmWF - missing']]]);
   });
 
-  it('expects no follow-up executions on an engine without an index, where they are not found', async () => {
+  it('expects no notification of a PATCH that got no 2xx response, but shows one that exists', async () => {
+    const refused = patchWith(409);
+    expect(outline((await readRound(readerOf(refused), refused, handlers)).first)).toEqual([
+      ['college-adaptorWF - COMPLETED', ['mdmWF - not expected']],
+    ]);
+    expect(outline((await readRound(readerOf(refused, notification), refused, handlers)).first)).toEqual([
+      ['college-adaptorWF - COMPLETED', ['mdmWF - COMPLETED', ['mdm-shareWF 002 missing']]],
+    ]);
+  });
+
+  it('evaluates the condition of a handler only for missing executions, and once for all of them', async () => {
+    let evaluations = 0;
+    // Called when the payload is copied into the context of the condition.
+    const toJSON = () => ({ evaluation: (evaluations += 1) });
+    const event = 'conductor:college-adaptorWF:person_patched';
+    const source = { ...patch, ...producing([event], { toJSON }) };
+    const actions = ['mdmWF', 'moviesWF', 'lmsWF'].map((name) => ({
+      ...{ action: 'start_workflow' as const, start_workflow: { name, taskToDomain: {} } },
+    }));
+    const startingAll = handlers.flatMap((handler) => (handler.event === event ? { ...handler, actions } : []));
+    const others = ['moviesWF', 'lmsWF'].map((name) => execution(`${name}-0001`, name, followed));
+    await readRound(readerOf(source, notification, ...others), source, startingAll as never);
+    expect(evaluations).toBe(0);
+    const { first } = await readRound(readerOf(source, notification), source, startingAll as never);
+    expect(first[0]?.next.map(({ isExpected }) => isExpected)).toEqual([true, false, false]);
+    expect(evaluations).toBe(1);
+  });
+
+  it('expects no follow-up executions on an engine without an index, where they cannot be found', async () => {
     const reader = readerWithoutIndex(patch, notification, share);
     expect(outline((await readRound(reader, patch, handlers)).first)).toEqual([['college-adaptorWF - COMPLETED']]);
     const { first, isCut } = await readRound(reader, notification, handlers);
@@ -134,7 +170,7 @@ describe('roundView', () => {
     ['RUNNING' as const, '1 running'],
     ['PAUSED' as const, '1 paused'],
     ['TIMED_OUT' as const, '1 unsuccessful'],
-  ])('says for a share that is %s: %s', async (status, summary) => {
+  ])('summarises a round whose share is %s as "%s"', async (status, summary) => {
     const round = await readRound(readerOf(patch, notification, { ...share, status }), patch, handlers);
     expect(roundView(round, patch.workflowId)?.text).toMatch(new RegExp(`<small>${summary}`));
   });

@@ -1,4 +1,4 @@
-// Tests of the parts of the pages: values that cannot break out of the HTML, and number formats.
+// Tests of the building blocks of the pages: values that cannot break out of the HTML, and number formats.
 
 import { describe, expect, it } from 'vitest';
 import { formatAge, formatMs, formatRate } from '../../../gateway/operations/pages/format.ts';
@@ -9,7 +9,7 @@ import { statusView } from '../../../gateway/operations/status/status-view.ts';
 
 describe('HTML', () => {
   const hostile = `"><script>alert('x')</script>&`;
-  it('values are escaped, in text and in attributes', () => {
+  it('values are escaped in text and in attributes', () => {
     expect(html`<a title="${hostile}">${hostile}</a>`.text).not.toMatch(/<script|"">|'x'/);
     expect(html`${[html`<b>${1}</b>`, html`<i>${undefined}</i>`]}`.text).toBe('<b>1</b><i></i>');
   });

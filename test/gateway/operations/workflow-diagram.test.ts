@@ -41,7 +41,7 @@ describe('workflowDiagram', () => {
     expect(branches).toEqual(expected);
   });
 
-  it('a loop: shows all iterations of a task as one node, as failed when any of them failed', () => {
+  it('shows all iterations of a task in a loop as one node, which is failed when any of them failed', () => {
     const loop: DefinedTask = { taskReferenceName: 'each', type: 'DO_WHILE', loopOver: [simple('share')] };
     const tasks = [
       executed('each', { taskType: 'DO_WHILE', status: 'FAILED', iteration: 3 }),
@@ -55,7 +55,7 @@ describe('workflowDiagram', () => {
     ]);
   });
 
-  it('a dynamic fork: shows the tasks that it forked, at most eight', () => {
+  it('shows at most eight of the tasks of a dynamic fork, and the number of the others', () => {
     const fork: DefinedTask = { taskReferenceName: 'fork', type: 'FORK_JOIN_DYNAMIC' };
     const forkedTasks = Array.from({ length: 11 }, (_, index) => `to_${index}`);
     const tasks = [executed('fork', { taskType: 'FORK', inputData: { forkedTasks } }), executed('to_0')];
@@ -66,7 +66,7 @@ describe('workflowDiagram', () => {
     expect(nodes.at(-1)).toBe('taken 3 more');
   });
 
-  it('several attempts of a task: shows the latest', () => {
+  it('shows the latest of several attempts of a task', () => {
     const tasks = [
       executed('a', { status: 'FAILED', retryCount: 0 }),
       executed('a', { status: 'COMPLETED', retryCount: 1 }),
@@ -74,7 +74,7 @@ describe('workflowDiagram', () => {
     expect(nodesOf(workflowDiagram({ tasks: [simple('a')] }, tasks))).toEqual(['a: good, SIMPLE, completed']);
   });
 
-  it('without a definition: shows the executed tasks, in their order', () => {
+  it('shows the executed tasks in their order when there is no definition', () => {
     const tasks = [
       executed('first', { taskType: 'first' }),
       executed('then', { taskType: 'INLINE', status: 'TIMED_OUT' }),
@@ -85,7 +85,7 @@ describe('workflowDiagram', () => {
     ]);
   });
 
-  it('a sub-workflow leads to its execution', () => {
+  it('links a sub-workflow to its execution', () => {
     const sub: DefinedTask = { taskReferenceName: 'sub', type: 'SUB_WORKFLOW', subWorkflowParam: { name: 'moviesWF' } };
     const tasks = [executed('sub', { taskType: 'SUB_WORKFLOW', subWorkflowId: 'id-1' })];
     const diagram = workflowDiagram({ tasks: [sub] }, tasks);
@@ -94,7 +94,7 @@ describe('workflowDiagram', () => {
 });
 
 describe('drawDiagram', () => {
-  it('draws every node inside the picture, side by side without overlap', () => {
+  it('draws every node inside the picture and without overlap', () => {
     const tasks = [choice, { ...choice, taskReferenceName: 'again' }, simple('last')];
     const svg = drawDiagram(workflowDiagram({ tasks }, []), 'test').text;
     const [, width = 0, height = 0] = /viewBox="0 0 ([\d.]+) ([\d.]+)"/.exec(svg)?.map(Number) ?? [];
