@@ -102,7 +102,8 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
       reload: (reason) => reloader.reload(reason),
       async stop() {
         await gatewayHost.drain(gatewayHost.config['router.shutdownDelayMs']);
-        await Promise.all([server.stop(gatewayHost.config['router.drainMs']), reloader.idle()]);
+        const drainMs = gatewayHost.config['router.drainMs'];
+        await Promise.all([server.stop(drainMs), reloader.idle(drainMs)]);
         await stops.run();
         await gatewayHost.stop();
       },

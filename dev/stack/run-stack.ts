@@ -1,6 +1,7 @@
 // Runs `npm start`: reads flags, starts the stack, waits for a signal, stops the stack.
 
 import { writeRunningStack } from '#lib/config/running-stack.ts';
+import { stopRequestHandler } from '#lib/process/stop-requests.ts';
 import { findTakenPorts } from '../setup/ports.mjs';
 import { createProgress, type Progress } from '../setup/progress.mjs';
 import { addressesOf } from './addresses.ts';
@@ -91,18 +92,23 @@ function describeMissing(missing: Missing): string {
     .join(', ');
 }
 
-/** Resolves at the first signal. A second signal kills every program and ends this process. */
+/**
+ * Resolves at the first signal. A second signal, or the first one while the stack stops after a failure, kills every
+ * program and ends this process.
+ */
 function untilSignal(stack: Stack, ending: AbortController, say: (line: string) => void): Promise<void> {
   return new Promise((resolve) => {
+    const end = () => {
+      stack.kill();
+      process.exit(1);
+    };
     const stop = () => {
-      if (ending.signal.aborted) {
-        stack.kill();
-        process.exit(1);
-      }
+      if (ending.signal.aborted) return end();
       ending.abort();
       say('Stopping. Press Ctrl-C again to stop immediately.');
       resolve();
     };
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+    const request = stopRequestHandler({ stop, end });
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request);
   });
 }

@@ -1,25 +1,35 @@
 // Checks that a route whose pipeline authenticates clients does so for every method that the route accepts.
 
-import { methodsOf } from '../plugin-api/gateway-config-schema.ts';
+import { methodsOf, type PipelineStep } from '../plugin-api/gateway-config-schema.ts';
 import type { GatewayRoute } from '../plugin-api/gateway-routes.ts';
+import type { PolicyDeclaration } from '../plugin-api/policy.ts';
 import { evaluateCondition } from './evaluate-condition.ts';
 import type { FileProblems } from './file-problems.ts';
 
 /**
- * Adds a problem when the pipeline of a route has `bearer` steps, but there is a method for which none of their conditions
- * can be met, so that requests with that method would need no token. A condition that depends on more than the method
- * counts as met.
+ * Adds a problem when the pipeline of a route has `bearer` steps, but there is a method for which none of them can run
+ * before a step that responds to every request, so that requests with that method would need no token. A condition of a
+ * `bearer` step that depends on more than the method counts as met. A step that responds to some requests before `bearer`,
+ * such as one for public reads, is intended: its condition says so.
  */
-export function checkAuthentication({ name, endpoint, steps }: GatewayRoute, problems: FileProblems): void {
-  const authenticating = steps.filter(({ policy }) => policy === 'bearer');
-  const [first] = authenticating;
+export function checkAuthentication(
+  { name, endpoint, steps }: GatewayRoute,
+  declarations: ReadonlyMap<string, PolicyDeclaration>,
+  problems: FileProblems,
+): void {
+  const first = steps.find(({ policy }) => policy === 'bearer');
   if (first === undefined) return;
-  const open = methodsOf(endpoint).filter((method) =>
-    authenticating.every(({ condition }) => evaluateCondition(condition, { method }) === false),
-  );
+  const responds = ({ policy, condition }: PipelineStep) =>
+    declarations.get(policy)?.alwaysResponds === true && evaluateCondition(condition, {}) === true;
+  const open = methodsOf(endpoint).filter((method) => {
+    const authenticates = ({ policy, condition }: PipelineStep) =>
+      policy === 'bearer' && evaluateCondition(condition, { method }) !== false;
+    const decisive = steps.find((step) => responds(step) || authenticates(step));
+    return decisive?.policy !== 'bearer';
+  });
   if (open.length === 0) return;
   problems.add(
-    [...first.path, 'condition'],
-    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token, because the conditions of its "bearer" steps do not cover these methods: extend the conditions, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the others, except OPTIONS`,
+    first.condition === undefined ? first.path : [...first.path, 'condition'],
+    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token, because no "bearer" step applies to these methods before a step responds: extend the conditions of the "bearer" steps, move them to the front, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the others, except OPTIONS`,
   );
 }

@@ -1,13 +1,15 @@
 // Validates pipeline steps: parameters against the policy declarations, conditions with Express Gateway.
 
+import { createRequire } from 'node:module';
 import { Script } from 'node:vm';
+import { Ajv } from 'ajv';
 import type { Path } from '#lib/conductor/definitions/json-text.ts';
 import { expressGateway } from './express-gateway.ts';
 import type { FileProblems } from './file-problems.ts';
 import type { PipelineStep } from '../plugin-api/gateway-config-schema.ts';
 import { parameterCheck } from './parameter-checks.ts';
 import type { PolicyDeclaration, PolicyContext } from '../plugin-api/policy.ts';
-import { schemaErrors } from './schema-errors.ts';
+import { type SchemaError, schemaErrors } from './schema-errors.ts';
 
 /** Validates the parameters of one step and fills in their defaults. */
 export function checkParameters(
@@ -50,6 +52,7 @@ function checkAt(at: Path, condition: Condition, problems: FileProblems): void {
     return problems.add(at, `"${name}" needs Passport, which the router does not use: ${alternative}`);
   const before = problems.count;
   for (const [path, nested] of nestedConditions(condition)) checkAt([...at, ...path], nested, problems);
+  for (const error of parameterErrors(condition)) problems.add([...at, ...error.path], error.message, error.key);
   // Express Gateway would report a problem of a nested condition again, or miss it.
   if (problems.count > before) return;
   try {
@@ -58,6 +61,40 @@ function checkAt(at: Path, condition: Condition, problems: FileProblems): void {
     if (name === 'expression') checkExpression(condition as Condition & { expression: string });
   } catch (error) {
     problems.add(at, (error as Error).message);
+  }
+}
+
+let conditionSchemas: Ajv | undefined;
+
+/** Returns the violations of the condition's schema. Express Gateway only reports that there are some. */
+function parameterErrors(condition: Condition): SchemaError[] {
+  conditionSchemas ??= loadConditionSchemas();
+  const validate = conditionSchemas.getSchema(condition.name);
+  return validate === undefined || validate(condition) === true ? [] : schemaErrors(validate.errors ?? []);
+}
+
+/** Loads the schemas of Express Gateway's conditions, by name. The options match those of its own validator. */
+function loadConditionSchemas(): Ajv {
+  const require = createRequire(import.meta.url);
+  const conditions = require('express-gateway/lib/conditions/predefined') as { name: string; schema: object }[];
+  const ajv = new Ajv({
+    allErrors: true,
+    useDefaults: true,
+    coerceTypes: true,
+    strict: false,
+    validateSchema: false,
+    code: { optimize: false },
+    formats: { regex: isRegularExpression },
+  });
+  for (const { name, schema } of conditions) ajv.addSchema(schema, name);
+  return ajv;
+}
+
+function isRegularExpression(text: string): boolean {
+  try {
+    return new RegExp(text) instanceof RegExp;
+  } catch {
+    return false;
   }
 }
 

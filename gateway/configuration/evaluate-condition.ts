@@ -10,11 +10,10 @@ import type { PlannedRequest } from '../plugin-api/policy.ts';
  */
 export function evaluateCondition(
   condition: PipelineStep['condition'],
-  { method, path }: Pick<PlannedRequest, 'method' | 'path'>,
+  { method, path }: Partial<Pick<PlannedRequest, 'method' | 'path'>>,
 ): boolean | undefined {
   if (condition === undefined) return true;
-  const request = requestOf({ method, ...(path === undefined ? {} : { url: path }) });
-  return evaluate(condition, request);
+  return evaluate(condition, requestOf({ method, url: path }));
 }
 
 type Condition = NonNullable<PipelineStep['condition']>;
@@ -52,8 +51,8 @@ function evaluateOne(condition: Condition, request: object): boolean | undefined
 /** The condition reads a property that a planned request does not have. */
 class UnknownProperty extends Error {}
 
-/** Returns a request that has only these properties. Reading any other property throws UnknownProperty. */
-function requestOf(known: Readonly<Record<string, string>>): object {
+/** Returns a request that has only these properties. Reading any other property, or one that is undefined, throws UnknownProperty. */
+function requestOf(known: Readonly<Record<string, string | undefined>>): object {
   return new Proxy(known, {
     get(properties, name) {
       const value = properties[String(name)];

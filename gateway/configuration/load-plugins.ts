@@ -8,7 +8,14 @@ import { replacementOfPackage, replacementOfPolicy } from './replaced-names.ts';
 import type { GatewayConfig } from '../plugin-api/gateway-config-schema.ts';
 import { moduleExtension, productDir } from '#lib/config/folders.ts';
 import { ProblemsError } from '#lib/config/problems-error.ts';
+import { withDeadline } from '#lib/process/deadline.ts';
 import { createPauses } from '#lib/process/pauses.ts';
+
+/**
+ * Deadline of the import of a plugin, and in a reload also of its `init` and of each activation check, in milliseconds.
+ * Without it, a plugin that hangs would hold up every later reload.
+ */
+export const pluginDeadlineMs = 60_000;
 
 /** A plugin that is imported but not initialised. */
 export interface ImportedPlugin {
@@ -28,15 +35,17 @@ export async function importPlugins(
 ): Promise<ImportedPlugin[]> {
   const imported: ImportedPlugin[] = [];
   for (const [name, { package: path, ...settings }] of Object.entries(plugins)) {
+    const specifier = specifierOf(path, rootDir);
+    const isRepeated = unfinishedImports.has(specifier);
     try {
-      const plugin = (await import(specifierOf(path, rootDir))) as Plugin;
+      const plugin = await withDeadline('the import of its code', pluginDeadlineMs, importPlugin(specifier));
       if (isPlugin(plugin)) imported.push({ name, plugin, settings });
       else {
         const problem = `${path} must export version, policies (created with declarePolicy) and init`;
         problems.add(['plugins', name], `${problem}${hintOfRestart(plugin)}`);
       }
     } catch (error) {
-      const problem = `${path} cannot be loaded: ${(error as Error).message}${hintOfRestart(error)}`;
+      const problem = `${path} cannot be loaded: ${(error as Error).message}${isRepeated ? restartHint : hintOfRestart(error)}`;
       problems.add(['plugins', name], replacementOfPackage(path) ?? problem);
     }
   }
@@ -60,6 +69,16 @@ function specifierOf(path: string, rootDir: string): string {
   return /^[./]/.test(path) ? pathToFileURL(resolve(rootDir, path)).href : path;
 }
 
+/** Specifiers of the imports that have not ended: Node waits for the same module when it is imported again. */
+const unfinishedImports = new Set<string>();
+
+function importPlugin(specifier: string): Promise<Plugin> {
+  unfinishedImports.add(specifier);
+  return (import(specifier) as Promise<Plugin>).finally(() => unfinishedImports.delete(specifier));
+}
+
+const restartHint = '; if this has been corrected, restart the router: Node has kept the old code';
+
 /**
  * Modules that are not plugins, and errors that modules threw: Node gives the same object when the module is imported
  * again.
@@ -69,7 +88,7 @@ const faultyResults = new WeakSet<object>();
 /** Returns what an operator must know about a module that was already faulty when it was imported before. */
 function hintOfRestart(result: unknown): string {
   const object = Object(result) as object;
-  if (faultyResults.has(object)) return '; if this has been corrected, restart the router: Node has kept the old code';
+  if (faultyResults.has(object)) return restartHint;
   faultyResults.add(object);
   return '';
 }
@@ -84,19 +103,23 @@ function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {
 
 /**
  * Calls `init` of each plugin. Yields to the event loop in between.
+ * @param deadlineMs deadline of each `init`, in milliseconds; default: none
  * @returns the policies by name
- * @throws ProblemsError that lists every plugin that failed
+ * @throws ProblemsError that lists every plugin that failed, or did not end before the deadline
  */
 export async function initPlugins(
   plugins: readonly ImportedPlugin[],
   services: RouterServices,
+  deadlineMs?: number,
 ): Promise<ReadonlyMap<string, Policy>> {
   const problems: string[] = [];
   const policies = new Map<string, Policy>();
   const pause = createPauses();
   for (const { plugin, settings, name } of plugins) {
     try {
-      await plugin.init({ settings, services, registerPolicy: (policy) => policies.set(policy.name, policy) });
+      const registerPolicy = (policy: Policy) => void policies.set(policy.name, policy);
+      const initialised = plugin.init({ settings, services, registerPolicy });
+      await (deadlineMs === undefined ? initialised : withDeadline('init', deadlineMs, initialised));
       for (const declared of plugin.policies)
         if (!policies.has(declared.name)) problems.push(`plugins.${name}: init does not register "${declared.name}"`);
       await pause();

@@ -13,13 +13,13 @@ export interface SchemaError {
 
 /**
  * Converts Ajv errors.
- * @param errors from Ajv with `allErrors`; the summary error of a union (`anyOf`) is dropped, the errors of its
- *   branches are kept
+ * @param errors from Ajv with `allErrors`; of a union (`anyOf`), only the errors of the branch whose type fits are kept
  * @param unknown noun for an unknown key in messages; default `key`
  */
 export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): SchemaError[] {
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
   return errors
-    .filter(({ keyword }) => keyword !== 'anyOf')
+    .filter((error) => error.keyword !== 'anyOf' && !unions.some((union) => isOfOtherBranch(error, union, errors)))
     .map(({ instancePath, params, message }) => {
       const path = pathOfPointer(instancePath);
       const extra = params['additionalProperty'] as string | undefined;
@@ -29,4 +29,13 @@ export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): S
       const allowed = params['allowedValues'] as unknown[] | undefined;
       return { path, message: `${message}${allowed === undefined ? '' : ` (${allowed.join(', ')})`}` };
     });
+}
+
+/** Returns true for an error of a union's branch for another type; false when no branch is for the type of the value. */
+function isOfOtherBranch(error: ErrorObject, { instancePath }: ErrorObject, errors: readonly ErrorObject[]): boolean {
+  const { keyword } = error;
+  if (error.instancePath !== instancePath || !['type', 'enum', 'const'].includes(keyword)) return false;
+  if (errors.some((other) => other.instancePath.startsWith(`${instancePath}/`))) return true;
+  const own = errors.filter((other) => other.instancePath === instancePath && other.keyword !== 'anyOf');
+  return keyword === 'type' && own.some((other) => other.keyword !== 'type');
 }

@@ -2,6 +2,7 @@
 
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import { checkAuthentication } from './check-authentication.ts';
+import { checkOrder } from './check-order.ts';
 import { checkCondition, checkParameters } from './check-steps.ts';
 import { describeGateway } from './describe-gateway.ts';
 import { describedEndpoint } from './described-endpoint.ts';
@@ -58,7 +59,10 @@ export async function validateGateway(given: GatewayFile): Promise<GatewayValida
     }
   }
   // Only valid conditions can be evaluated.
-  if (problems.count === 0) for (const route of routes) checkAuthentication(route, problems);
+  if (problems.count === 0) {
+    for (const pipelineSteps of steps.values()) checkOrder(pipelineSteps, declarations, problems);
+    for (const route of routes) checkAuthentication(route, declarations, problems);
+  }
   if (problems.count > 0) return read;
   const document = await describe(read, declarations, ({ pipeline }) => placeOf(pipeline));
   return document === undefined

@@ -9,10 +9,12 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   parseDocument,
   visit,
 } from 'yaml';
 import type { Path, Position } from '#lib/conductor/definitions/json-text.ts';
+import { yamlOptions } from '#lib/json/yaml-options.ts';
 
 /** A YAML text, its value, and the positions of its keys and items. */
 export class YamlText {
@@ -23,15 +25,19 @@ export class YamlText {
   readonly #lines = new LineCounter();
 
   constructor(text: string) {
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, merge: true });
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, ...yamlOptions });
     // Report only the first syntax error: the parser reports follow-up errors for nearly every word after it.
     const firstFault = this.#document.errors.find(({ code }) => code !== 'DUPLICATE_KEY');
     const faults = this.#document.errors
       .filter((error) => error.code === 'DUPLICATE_KEY' || error === firstFault)
       .map(({ pos, message }) => ({ offset: pos[0], message }));
     if (firstFault === undefined) faults.push(...faultyReferences(this.#document));
+    try {
+      this.value = faults.length === 0 ? this.#document.toJS(yamlOptions) : undefined;
+    } catch (error) {
+      faults.push({ offset: 0, message: `the aliases cannot be expanded: ${reasonOf(error)}` });
+    }
     this.syntaxErrors = faults.map(({ offset, message }) => ({ at: this.#position(offset), message }));
-    this.value = this.syntaxErrors.length === 0 ? this.#document.toJS() : undefined;
   }
 
   /** Returns the position of the key or list item at a path; of the nearest existing parent when there is none. */
@@ -53,25 +59,43 @@ export class YamlText {
   }
 }
 
-/** Returns the aliases without an anchor, and the sources of merge keys that are not maps. The parser accepts both. */
+/** Returns why the parser did not expand the aliases. Its own message about their number does not say what to do. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof ReferenceError)) return (error as Error).message;
+  return `an anchor may be used ${yamlOptions.maxAliasCount} times, where an alias within an aliased value counts once for each use of that value`;
+}
+
+/**
+ * Returns the aliases without an anchor or within their own anchor, and the sources of merge keys that are not maps. The
+ * parser accepts all of them.
+ */
 function faultyReferences(document: Document): { offset: number; message: string }[] {
   const found: { offset: number; message: string }[] = [];
   const add = (node: unknown, message: string) => found.push({ offset: offsetOf(node) ?? 0, message });
-  const targetOf = (node: unknown) => (isAlias(node) ? node.resolve(document) : node);
+  // `Alias.resolve` would search the whole document for each alias.
+  const anchors = new Map<string, Node>();
+  const targets = new Map<unknown, Node | undefined>();
+  const targetOf = (node: unknown) => (isAlias(node) ? targets.get(node) : node);
+  const merged: unknown[] = [];
   visit(document, {
-    Alias(_key, alias) {
-      if (targetOf(alias) === undefined) add(alias, `there is no anchor "${alias.source}" before this alias`);
+    Node(_key, node, parents) {
+      if (!isAlias(node)) return void (node.anchor !== undefined && anchors.set(node.anchor, node));
+      const target = anchors.get(node.source);
+      targets.set(node, target);
+      if (target === undefined) add(node, `there is no anchor "${node.source}" before this alias`);
+      else if (parents.includes(target)) add(node, `the value with the anchor "${node.source}" contains this alias`);
     },
     Pair(_key, { key, value }) {
-      if (!isScalar(key) || key.source !== '<<' || key.type !== 'PLAIN') return;
-      const merged = targetOf(value);
-      const sources = isSeq(merged) ? merged.items : [value];
-      for (const source of sources) {
-        const target = targetOf(source);
-        if (target !== undefined && !isMap(target)) add(source, 'only a map, or a list of maps, can be merged');
-      }
+      if (isScalar(key) && key.source === '<<' && key.type === 'PLAIN') merged.push(value);
     },
   });
+  for (const value of merged) {
+    const target = targetOf(value);
+    for (const source of isSeq(target) ? target.items : [value]) {
+      const map = targetOf(source);
+      if (map !== undefined && !isMap(map)) add(source, 'only a map, or a list of maps, can be merged');
+    }
+  }
   return found;
 }
 

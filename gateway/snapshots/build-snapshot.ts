@@ -24,6 +24,8 @@ export interface BuildOptions {
   readonly sharedResources: SharedResources;
   /** Cache of definition files that were read before. */
   readonly knownFiles: KnownFiles;
+  /** Deadline of the `init` of each plugin, in milliseconds; default: none. */
+  readonly initDeadlineMs?: number;
 }
 
 /**
@@ -37,7 +39,7 @@ export async function buildSnapshot(options: BuildOptions): Promise<ConfigSnapsh
   const snapshot = new ConfigSnapshot({ config, gateway, definitions, hostServices, sharedResources });
   try {
     await nextTurn();
-    await initialise(snapshot);
+    await initialise(snapshot, options.initDeadlineMs);
   } catch (error) {
     await snapshot.stop();
     throw error;
@@ -45,9 +47,9 @@ export async function buildSnapshot(options: BuildOptions): Promise<ConfigSnapsh
   return snapshot;
 }
 
-async function initialise(snapshot: ConfigSnapshot): Promise<void> {
+async function initialise(snapshot: ConfigSnapshot, initDeadlineMs: number | undefined): Promise<void> {
   const { gateway, services } = snapshot;
-  const policies = await initPlugins(gateway.plugins, services);
+  const policies = await initPlugins(gateway.plugins, services, initDeadlineMs);
   await nextTurn();
   const router = express.Router();
   const { gatewayConfig } = gateway;

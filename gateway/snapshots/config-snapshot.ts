@@ -4,9 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
+import { withDeadline } from '#lib/process/deadline.ts';
 import type { RouterServices } from '../plugin-api/plugin-api.ts';
 import { kindOf, type RouteKind } from '../plugin-api/gateway-routes.ts';
 import { ReadinessChecks } from '../operations/readiness.ts';
+import { pluginDeadlineMs } from '../configuration/load-plugins.ts';
 import type { Gateway } from '../configuration/validate-gateway.ts';
 import type { SharedResources } from './shared-resources.ts';
 import { Stops } from './stops.ts';
@@ -45,6 +47,7 @@ export class ConfigSnapshot {
   readonly #activationChecks = new ReadinessChecks();
   readonly #activationListeners: (() => void)[] = [];
   readonly #startListeners: (() => void)[] = [];
+  #isStopped = false;
   #inFlight = 0;
   #onIdle: (() => void) | undefined;
 
@@ -58,8 +61,13 @@ export class ConfigSnapshot {
     this.services = {
       ...hostServices,
       ...{ config, definitions, routes: gateway.routes, document: gateway.document },
-      share: (name, from, make) => sharedResources.use(this, { name, from }, make),
-      addActivationCheck: (name, check) => this.#activationChecks.add(name, check),
+      share: (name, from, make) => {
+        // A plugin whose `init` ended after its deadline: nothing would release the resource.
+        if (this.#isStopped) throw new Error('this configuration has been stopped');
+        return sharedResources.use(this, { name, from }, make);
+      },
+      addActivationCheck: (name, check) =>
+        this.#activationChecks.add(name, () => withDeadline('the activation check', pluginDeadlineMs, check())),
       onActivate: (listener) => this.#activationListeners.push(listener),
       onStarted: (listener) => this.#startListeners.push(listener),
       addReadinessCheck: (name, check) => this.readiness.add(name, check),
@@ -103,6 +111,7 @@ export class ConfigSnapshot {
 
   /** Stops the plugins, then the shared resources that no other snapshot uses. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     await this.#stops.run();
     await this.#sharedResources.release(this);
   }

@@ -130,10 +130,14 @@ export class GatewayHost {
     this.#draining.abort();
   }
 
-  /** Stops all snapshots, then the Redis connection. Call it once no request is in flight. */
+  /**
+   * Stops all snapshots, the shared resources that a hanging reload still uses, and the Redis connection. Call it once no
+   * request is in flight.
+   */
   async stop(): Promise<void> {
     await Promise.all(this.#retiring);
     await this.#snapshot?.stop();
+    await this.sharedResources.stop();
     await this.services.redis?.stop();
   }
 

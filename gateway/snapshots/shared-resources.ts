@@ -32,6 +32,7 @@ export class SharedResources {
   readonly #resources = new Map<string, SharedResource>();
   /** Clean-ups in progress after failed creations. */
   readonly #cleanUps = new Set<Promise<void>>();
+  #isStopped = false;
 
   constructor(options: SharedResourcesOptions) {
     this.#options = options;
@@ -50,10 +51,12 @@ export class SharedResources {
   /**
    * Returns the resource with this name and these inputs; creates it when there is none.
    * @param user holds a reference to the resource until `release`
+   * @throws Error after `stop`
    * @throws the error of `make`. The metrics that `make` created are removed at once; the stop functions that it added have
    *   run when `release` resolves.
    */
   use<T>(user: object, id: { name: string; from: readonly unknown[] }, make: (services: SharedServices) => T): T {
+    if (this.#isStopped) throw new Error('the router has stopped');
     // The inputs may be secrets, so the key holds only their digest.
     const from = createHash('sha256').update(JSON.stringify(id.from)).digest('base64');
     const key = `${id.name} ${from}`;
@@ -72,13 +75,30 @@ export class SharedResources {
    * these resources have stopped and the clean-ups after failed creations have ended.
    */
   async release(user: object): Promise<void> {
-    const unused = [...this.#resources].toReversed().filter(([, { users }]) => users.delete(user) && users.size === 0);
-    for (const [key, { metrics }] of unused) {
+    await this.#stop([...this.#resources].filter(([, { users }]) => users.delete(user) && users.size === 0));
+  }
+
+  /**
+   * Stops all resources, including those that have users, such as a snapshot whose plugin hangs. None can be created
+   * afterwards.
+   */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#stop([...this.#resources]);
+  }
+
+  /**
+   * Stops these resources, the most recently created first.
+   * @param resources in the order of creation
+   */
+  async #stop(resources: readonly [key: string, SharedResource][]): Promise<void> {
+    const stopping = resources.toReversed();
+    for (const [key, { metrics }] of stopping) {
       this.#resources.delete(key);
       // Before any wait: the next snapshot may create a resource with the same name.
       metrics.remove();
     }
-    for (const [, { stops }] of unused) await stops.run();
+    for (const [, { stops }] of stopping) await stops.run();
     await Promise.all(this.#cleanUps);
   }
 

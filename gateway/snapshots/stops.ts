@@ -1,29 +1,52 @@
 // A list of stop functions that run in the reverse order of their registration.
 
+import { withDeadline } from '#lib/process/deadline.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+
+/**
+ * Deadline of each stop function, in milliseconds. Longer than the usual ones take: MDM's updates and pending cancellations
+ * wait for calls of the engine for some seconds.
+ */
+const stopDeadlineMs = 60_000;
+
+interface Stop {
+  readonly name: string;
+  readonly stop: () => void | Promise<void>;
+}
 
 /** Runs stop functions in reverse order of registration. */
 export class Stops {
   readonly #log: Logger;
-  readonly #stops: { name: string; stop: () => void | Promise<void> }[] = [];
+  readonly #stops: Stop[] = [];
+  #hasStopped = false;
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** @param name names the component in the log when it fails to stop */
+  /**
+   * Adds a stop function; once the others have been run, runs it at once.
+   * @param name names the component in the log when it fails to stop
+   */
   add(name: string, stop: () => void | Promise<void>): void {
-    this.#stops.push({ name, stop });
+    if (this.#hasStopped) void this.#stop({ name, stop });
+    else this.#stops.push({ name, stop });
   }
 
-  /** Runs each stop function once, one after the other. A failure is logged and does not prevent the others. */
+  /**
+   * Runs each stop function once, one after the other. A failure, or a stop function that has not ended before its
+   * deadline, is logged and does not prevent the others.
+   */
   async run(): Promise<void> {
-    for (const { name, stop } of this.#stops.splice(0).toReversed()) {
-      try {
-        await stop();
-      } catch (error) {
-        this.#log.error({ name, ...errorFields(error) }, 'did not stop cleanly');
-      }
+    this.#hasStopped = true;
+    for (const stop of this.#stops.splice(0).toReversed()) await this.#stop(stop);
+  }
+
+  async #stop({ name, stop }: Stop): Promise<void> {
+    try {
+      await withDeadline('the stop function', stopDeadlineMs, stop());
+    } catch (error) {
+      this.#log.error({ name, ...errorFields(error) }, 'did not stop cleanly');
     }
   }
 }

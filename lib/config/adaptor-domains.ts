@@ -3,12 +3,30 @@
 import { misCodePattern } from './mis-code.ts';
 import type { Config } from './schema.ts';
 
-const domainKey = new RegExp(`^adaptor\\.(${misCodePattern})\\.domain$`);
-
 /** Returns the task domains of the configuration (`adaptor.<mis>.domain`) by MIS code. */
 export function adaptorDomains(config: Config): Record<string, string> {
-  const entries = Object.entries(config as Readonly<Record<string, unknown>>).flatMap(([key, value]) => {
-    const code = domainKey.exec(key)?.[1];
+  return adaptorKeys(config, 'domain');
+}
+
+/**
+ * Returns the distinct task domains in which requests for a college are served; undefined is the default pool, which
+ * serves the colleges without a domain. Without any URL of an adaptor, only the workers know which colleges those are,
+ * and requests for every MIS code are served.
+ */
+export function collegeDomains(config: Config): (string | undefined)[] {
+  const domains = adaptorDomains(config);
+  const distinct = [...new Set(Object.values(domains))];
+  const withUrl = Object.keys(adaptorKeys(config, 'url'));
+  const isDefaultUsed =
+    config['adaptor.url'] !== undefined || withUrl.length === 0 || withUrl.some((mis) => domains[mis] === undefined);
+  return isDefaultUsed ? [undefined, ...distinct] : distinct;
+}
+
+/** Returns the values of the keys `adaptor.<mis>.<key>` by MIS code. */
+function adaptorKeys(config: Config, key: 'domain' | 'url'): Record<string, string> {
+  const pattern = new RegExp(`^adaptor\\.(${misCodePattern})\\.${key}$`);
+  const entries = Object.entries(config as Readonly<Record<string, unknown>>).flatMap(([name, value]) => {
+    const code = pattern.exec(name)?.[1];
     return code === undefined ? [] : [[code, String(value)] as const];
   });
   return Object.fromEntries(entries);

@@ -80,7 +80,7 @@ ajv.addFormat(
   (value) => /^sqlite:./.test(value) || hasProtocol(value, ['postgres:', 'postgresql:']),
 );
 ajv.addFormat('amqp-url', (value) => hasProtocol(value, ['amqp:', 'amqps:']));
-ajv.addFormat('redis-url', (value) => hasProtocol(value, ['redis:', 'rediss:']));
+ajv.addFormat('redis-url', (value) => hasProtocol(value, ['redis:', 'rediss:']) && hasRedisParts(value));
 
 /** Compiled validators, by the keys that they validate. */
 const validators = new Map<string, ValidateFunction>();
@@ -212,6 +212,8 @@ function describe(error: ErrorObject, origins: Readonly<Record<string, string>>)
   // This message omits the value, which may contain a password.
   if (format === 'back-end-url') return `${where} ${problemOfBackEndUrl(String(error.data))}`;
   if (format === 'task-domain') return `${where} ${problemOfTaskDomain(String(error.data))}`;
+  if (format === 'redis-url' && URL.parse(String(error.data))?.host === '')
+    return `${where} has no host: for a Redis on this machine, the host is 127.0.0.1`;
   const expected = format === undefined ? error.message : expectedFormat(format);
   return `${where} ${expected}${isSecret ? '' : `, but is ${withoutPassword(JSON.stringify(error.data))}`}`;
 }
@@ -224,7 +226,8 @@ const otherFormats: Readonly<Record<string, string>> = {
   'http-url': 'must be an http or https URL',
   'http-origin':
     'must be an http or https URL such as http://127.0.0.1:8082, without a path (the path of each call begins with /api)',
-  'redis-url': 'must be rediss://user:password@host:port, or redis://…',
+  'redis-url':
+    'must be rediss://user:password@host:port, or redis://…; percent-encode special characters of the user and the password (% is %25); the path, if any, must be the number of a database, such as /1',
   'payload-key': 'must be <key id>:<32 bytes in base64>; the id has at most 32 letters, digits, _ and -',
   'engine-database-url': 'must be sqlite:<file> or postgresql://user:password@host:port/database',
   'amqp-url': 'must be amqps://user:password@host:port/vhost, or amqp://…',
@@ -246,6 +249,17 @@ function suggestion(unknown: string): string {
 function isOrigin(value: string): boolean {
   const { pathname, search, hash } = new URL(value);
   return pathname === '/' && search === '' && hash === '';
+}
+
+/** Returns whether a URL has a host, decodable credentials, and no path but the number of a database. */
+function hasRedisParts(value: string): boolean {
+  const { hostname, username, password, pathname } = new URL(value);
+  try {
+    decodeURIComponent(`${username}:${password}`);
+  } catch {
+    return false;
+  }
+  return hostname !== '' && /^\/?$|^\/\d+$/.test(pathname);
 }
 
 function hasProtocol(value: string, protocols: readonly string[]): boolean {

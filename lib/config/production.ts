@@ -81,7 +81,7 @@ function openAddresses(config: PartialConfig): string[] {
     );
   }
   const api = config['conductor.apiURL'];
-  if (api?.startsWith('http:') === true && !isPrivateHost(hostOf(api) ?? '')) {
+  if (isPlainText(api, 'http')) {
     problems.push(
       `conductor.apiURL is ${withoutPassword(api)}: workers would send their tokens unencrypted; it must be https`,
     );
@@ -92,7 +92,7 @@ function openAddresses(config: PartialConfig): string[] {
   ] as const;
   for (const [key, scheme] of schemes) {
     const address = config[key];
-    if (address?.startsWith(`${scheme}:`) === true && !isPrivateHost(hostOf(address) ?? '')) {
+    if (isPlainText(address, scheme)) {
       problems.push(`${key} is ${withoutPassword(address)}: it must be ${scheme}s`);
     }
   }
@@ -102,6 +102,13 @@ function openAddresses(config: PartialConfig): string[] {
     );
   }
   return problems;
+}
+
+/** Returns whether an address has this scheme, without TLS, and a host that is not private. */
+function isPlainText(address: string | undefined, scheme: string): address is string {
+  if (address === undefined) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === `${scheme}:` && !isPrivateHost(hostname);
 }
 
 /**

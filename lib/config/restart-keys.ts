@@ -36,15 +36,18 @@ export const restartKeys = [
 
 /** The result of {@link applicable}. */
 export interface ApplicableConfig {
-  /** The loaded configuration with the current values of the keys that need a restart. */
+  /** The loaded configuration with the current values of the keys in `needRestart`. */
   readonly config: Config;
-  /** Changed keys that need a restart. */
+  /** Changed keys that need a restart, and those that depend on them. */
   readonly needRestart: readonly ConfigKey[];
 }
 
 /** Returns the part of a loaded configuration that a running router can apply. @param started configuration at startup */
 export function applicable(loaded: Config, started: Config): ApplicableConfig {
-  const needRestart = restartKeys.filter((key) => !isDeepStrictEqual(loaded[key], started[key]));
+  const needRestart: ConfigKey[] = restartKeys.filter((key) => !isDeepStrictEqual(loaded[key], started[key]));
+  // The store needs a connection to Redis, which the router opens only at startup.
+  if (loaded['limits.store'] === 'redis' && needRestart.includes('redis.url') && started['redis.url'] === undefined)
+    needRestart.push('limits.store');
   const kept = Object.fromEntries(needRestart.map((key) => [key, started[key]]));
   return { config: Object.freeze({ ...loaded, ...kept }), needRestart };
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { Endpoint, ListedOperation } from './description.ts';
+import { yamlOptions } from '#lib/json/yaml-options.ts';
 import type { Components, Method, Operation, Parameter } from './openapi.ts';
 import { templatePattern } from './templates.ts';
 
@@ -48,7 +49,7 @@ export function readBackEndDescription(file: string, rootDir: string): BackEndDe
 function parseOnce(path: string, text: string): Partial<BackEndDescription> | null {
   const known = parsed.get(path);
   if (known?.text === text) return known.content;
-  const content = parse(text, { merge: true }) as Partial<BackEndDescription> | null;
+  const content = parse(text, yamlOptions) as Partial<BackEndDescription> | null;
   parsed.set(path, { text, content });
   return content;
 }

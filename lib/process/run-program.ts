@@ -3,6 +3,7 @@
 import { constants } from 'node:os';
 import { createLog, errorFields, isLogLevel, type Logger } from '#lib/telemetry/logging/log.ts';
 import { allocateYoung } from './allocate-young.ts';
+import { stopRequestHandler } from './stop-requests.ts';
 
 /** A started program. */
 export interface RunningProgram {
@@ -25,8 +26,8 @@ export interface ReadyMessage {
 
 /**
  * Runs a program until SIGTERM, SIGINT or the exit of its launcher (the IPC channel closes). A second signal ends the
- * process at once, except for the SIGTERM that the exit of the launcher causes. SIGHUP reloads the configuration; a
- * SIGHUP during startup takes effect once the program is ready.
+ * process at once, except for the SIGTERM that the exit of the launcher causes, and for a repetition of the same signal
+ * within a second. SIGHUP reloads the configuration; a SIGHUP during startup takes effect once the program is ready.
  * Exit codes: 0 = stopped gracefully, 1 = could not start, failed, or was ended during the stop, 128 + number of the
  * signal = ended by a signal during startup.
  * @param name name in logs
@@ -98,32 +99,34 @@ function reloadOnSignal(log: Logger): { ready(running: RunningProgram): void } {
 }
 
 function stopOnSignals(log: Logger, running: RunningProgram): void {
-  let stopping = false;
+  let isStopping = false;
   let isSigtermOfLauncher = false;
-  const stop = (reason: string) => {
-    if (stopping) {
+  const request = stopRequestHandler({
+    stop(reason) {
+      isStopping = true;
+      log.info({ reason }, 'stopping');
+      running.stop().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error(errorFields(error), 'graceful stop failed');
+          process.exit(1);
+        },
+      );
+    },
+    end(reason) {
       log.warn({ reason }, 'second request to stop: exiting immediately');
       process.exit(1);
-    }
-    stopping = true;
-    log.info({ reason }, 'stopping');
-    running.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error(errorFields(error), 'graceful stop failed');
-        process.exit(1);
-      },
-    );
-  };
+    },
+  });
   process.on('SIGTERM', () => {
     if (isSigtermOfLauncher) isSigtermOfLauncher = false;
-    else stop('SIGTERM');
+    else request('SIGTERM');
   });
-  process.on('SIGINT', () => stop('SIGINT'));
+  process.on('SIGINT', () => request('SIGINT'));
   process.on('disconnect', () => {
-    if (stopping) return;
+    if (isStopping) return;
     // The exit of the launcher closes the IPC channel and also causes a SIGTERM (dev/setup/exit-with-parent.*).
     isSigtermOfLauncher = true;
-    stop('the launcher has exited');
+    request('the launcher has exited');
   });
 }

@@ -23,7 +23,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Serves an interactive page of the OpenAPI document, and redirects `/` to this page. Comes last in its pipeline. `router.docs=false` switches the page off: its paths respond with 404.',
+      'Serves an interactive page of the OpenAPI document, and redirects `/` to this page. `router.docs=false` switches the page off: its paths respond with 404.',
     examples: [{ at: '/docs', document: '/openapi.json' }],
   },
 );
@@ -57,6 +57,7 @@ const fileAgeSeconds = 3_600;
 export const docsDeclaration = declarePolicy({
   name: 'docs',
   schema: parameters,
+  alwaysResponds: true,
   describe: ({ at }, { config }) => ({
     operation: ({ path }) => ({
       hidden: !config['router.docs'],

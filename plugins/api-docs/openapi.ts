@@ -11,9 +11,10 @@ export const openApiDeclaration = declarePolicy({
     {},
     {
       additionalProperties: false,
-      description: 'Responds with the OpenAPI document of the router. Comes last in its pipeline.',
+      description: 'Responds with the OpenAPI document of the router.',
     },
   ),
+  alwaysResponds: true,
   describe: () => ({ operation: () => ({ responses: describeStatic('This document.', 'application/json') }) }),
 });
 

@@ -37,9 +37,10 @@ export const problemPagesDeclaration = declarePolicy({
     {
       additionalProperties: false,
       description:
-        'Serves a page for each problem type, as HTML, JSON or plain text. The `type` of a problem document links to it. Comes last in its pipeline.',
+        'Serves a page for each problem type, as HTML, JSON or plain text. The `type` of a problem document links to it.',
     },
   ),
+  alwaysResponds: true,
   describe: describePages,
 });
 

@@ -170,6 +170,29 @@ describe('npm start', () => {
     );
   });
 
+  it('stops gracefully when a signal arrives twice, as from systemd, and at once on another signal', async () => {
+    const asked = Promise.withResolvers<void>();
+    const engine = createHttpServer(() => asked.resolve()).listen(0, '127.0.0.1');
+    await once(engine, 'listening');
+    onTestFinished(() => {
+      engine.closeAllConnections();
+      engine.close();
+    });
+    const ended: unknown[] = [];
+    const exit = vi.spyOn(process, 'exit').mockImplementation((code) => void ended.push(code) as never);
+    onTestFinished(() => exit.mockRestore());
+    const others = process.listeners('SIGTERM');
+    const started = start({ CONDUCTOR_URL: `http://127.0.0.1:${(engine.address() as AddressInfo).port}` });
+    await asked.promise;
+    const [handler] = process.listeners('SIGTERM').filter((added) => !others.includes(added));
+    handler?.('SIGTERM');
+    handler?.('SIGTERM');
+    expect(ended).toEqual([]);
+    handler?.('SIGINT');
+    expect(ended).toEqual([1]);
+    expect(await started).toMatchObject({ code: 0, printed: expect.stringContaining('Stopping. Press Ctrl-C') });
+  });
+
   it('reports a given engine that does not respond', async () => {
     const { code, printed } = await start({ CONDUCTOR_URL: 'http://127.0.0.1:1' });
     expect({ code, printed }).toEqual({

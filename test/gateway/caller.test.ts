@@ -55,7 +55,7 @@ pipelines:
 const dir = mkdtempSync(join(tmpdir(), 'service-router-caller-'));
 /** Starts of executions that the engine holds, with the path of their request. */
 const held: { readonly path: string; readonly response: ServerResponse }[] = [];
-/** Refuses every start, but holds those for /queued until the test refuses them. */
+/** A fake engine that rejects every start, but holds starts for /queued until the test rejects them. */
 const engine = createServer(async (request, response) => {
   let body = '';
   for await (const chunk of request) body += String(chunk);
@@ -108,7 +108,7 @@ const forwardedFor = (address: string) => ({ 'x-forwarded-for': address });
 /** Returns addresses of three networks. */
 const clients = (host: number) => [`198.51.100.${host}`, `203.0.113.${host}`, `2001:db8:0:${host}::1`];
 
-describe('a caller without a token', () => {
+describe('a client without a token', () => {
   const statuses = async (via: Via) => {
     const found: (number | undefined)[] = [];
     for (let n = 0; n < 3; n++) found.push((await ask('/counted', via)).status);
@@ -149,7 +149,7 @@ describe('a caller without a token', () => {
     expect(new Set(await versionsVia(stranger)).size).toBe(1);
   });
 
-  it('shares the admission queue round-robin with other callers behind a trusted proxy', async () => {
+  it('shares the admission queue round-robin with other clients behind a trusted proxy', async () => {
     const [busy = '', other = ''] = clients(4);
     const queued = (count: number) =>
       pollUntil(

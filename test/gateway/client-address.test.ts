@@ -1,4 +1,4 @@
-// Tests of client addresses: only values of X-Forwarded-For that trusted proxies added are used.
+// Tests of client addresses: only values that trusted proxies added to X-Forwarded-For are used.
 
 import { createServer, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
@@ -14,20 +14,20 @@ describe('the address of a client', () => {
   it.each([
     ['no proxy is trusted', [], '192.0.2.1', '203.0.113.9', '192.0.2.1'],
     ['the connection does not come from a trusted proxy', ['10.0.0.0/8'], '192.0.2.1', '203.0.113.9', '192.0.2.1'],
-    ['a trusted proxy forwards', ['10.0.0.0/8'], '10.1.2.3', '203.0.113.9', '203.0.113.9'],
-    ['the client wrote a field of its own', ['10.0.0.0/8'], '10.1.2.3', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
+    ['a trusted proxy forwards the request', ['10.0.0.0/8'], '10.1.2.3', '203.0.113.9', '203.0.113.9'],
+    ['the client sends a field of its own', ['10.0.0.0/8'], '10.1.2.3', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
     ['the client pretends to be the proxy', ['10.0.0.0/8'], '10.1.2.3', '10.9.9.9, 203.0.113.9', '203.0.113.9'],
     ['two trusted proxies', ['10.0.0.0/8', '192.0.2.7'], '10.1.2.3', '203.0.113.9, 192.0.2.7', '203.0.113.9'],
     ['only trusted addresses', ['10.0.0.0/8'], '10.1.2.3', '10.0.0.5, 10.0.0.6', '10.0.0.5'],
     ['a trusted proxy sends no X-Forwarded-For', ['10.0.0.0/8'], '10.1.2.3', undefined, '10.1.2.3'],
     ['a trusted proxy sends an invalid X-Forwarded-For', ['10.0.0.0/8'], '10.1.2.3', 'unknown', '10.1.2.3'],
-    ['nonsense before an address', ['10.0.0.0/8'], '10.1.2.3', 'x, 203.0.113.9', '203.0.113.9'],
-    ['IPv4 that looks like IPv6', ['10.0.0.0/8'], '::ffff:10.1.2.3', '::ffff:203.0.113.9', '203.0.113.9'],
+    ['an invalid value before an address', ['10.0.0.0/8'], '10.1.2.3', 'x, 203.0.113.9', '203.0.113.9'],
+    ['IPv4-mapped IPv6 addresses', ['10.0.0.0/8'], '::ffff:10.1.2.3', '::ffff:203.0.113.9', '203.0.113.9'],
     ['a trusted proxy adds the port', ['10.0.0.0/8'], '10.1.2.3', 'x, 203.0.113.9:50123', '203.0.113.9'],
     ['a proxy in between adds the port', ['10.0.0.0/8'], '10.1.2.3', '203.0.113.9, 10.0.0.5:443', '203.0.113.9'],
     ['IPv6 with a port', ['10.0.0.0/8'], '10.1.2.3', '[2001:db8:2::1]:50123', '2001:db8:2::1'],
     ['IPv6 in brackets without a port', ['10.0.0.0/8'], '10.1.2.3', '[2001:db8:2::1]', '2001:db8:2::1'],
-    ['IPv4 that looks like IPv6, with a port', ['10.0.0.0/8'], '10.1.2.3', '[::ffff:203.0.113.9]:1', '203.0.113.9'],
+    ['an IPv4-mapped IPv6 address with a port', ['10.0.0.0/8'], '10.1.2.3', '[::ffff:203.0.113.9]:1', '203.0.113.9'],
     ['a name with a port', ['10.0.0.0/8'], '10.1.2.3', 'localhost:50123', '10.1.2.3'],
     ['IPv6', ['2001:db8:1::/48'], '2001:db8:1::5', '2001:db8:2::1', '2001:db8:2::1'],
   ])('%s', (_name, trusted, remote, forwarded, expected) => {
@@ -48,7 +48,7 @@ describe('the address of a client', () => {
   });
 });
 
-describe('one caller', () => {
+describe('the network of a client', () => {
   it.each([
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],

@@ -13,7 +13,7 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 
 const key = createKey();
-/** An engine without tasks and with every definition. It seems to have an index, because it refuses a malformed query. */
+/** A fake engine with every definition and no tasks. It rejects a malformed query, as an engine with an index does. */
 const engine = createServer((request, response) => {
   const isList = /\/(?:tasks\/poll|polldata)\//.test(String(request.url)) || request.url?.endsWith('/all');
   if (request.url?.includes('query=indexed')) response.statusCode = 400;
@@ -56,8 +56,10 @@ const lines = () =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as { level: string; msg: string; errorName?: string });
-/** Returns warnings, except those about the identity provider, which runs in this process and is late when the process is
- * busy. */
+/**
+ * Returns the warnings, except those about the identity provider, which runs in this process and responds late when the
+ * process is busy.
+ */
 const warnings = () =>
   lines().filter(({ level, errorName }) => ['warn', 'error', 'fatal'].includes(level) && errorName !== 'ProviderError');
 const said = () => lines().map(({ msg }) => msg);
@@ -96,7 +98,7 @@ describe('a router whose engine is not up yet', () => {
   it('counts errors and logs a warning when the engine becomes unavailable after that', async () => {
     engine.closeAllConnections();
     engine.close();
-    await pollUntil('an error that is counted', async () => {
+    await pollUntil('a counted error', async () => {
       await poll();
       return (await counts('router_engine_errors_total')) > 0;
     });

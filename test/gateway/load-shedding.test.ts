@@ -100,7 +100,7 @@ describe('while a policy is rejecting', () => {
     ['/ADAPTOR/001/', 'POST', 'adaptor'],
     ['/colleges/001/students', 'GET', 'colleges'],
     ['/late', 'GET', 'late'],
-  ])('%s %s: refused, and attributed to its route', (url, method, route) => {
+  ])('%s %s: rejected, and attributed to its route', (url, method, route) => {
     const { check } = createRefusals();
     expect(check(url, method)).toMatchObject({ refused: true, route });
   });
@@ -108,12 +108,12 @@ describe('while a policy is rejecting', () => {
   it.each([
     ['another method, which is not allowed', '/movies/Metropolis', 'POST'],
     ['an unknown path', '/movies', 'GET'],
-    ['a route whose pipeline refuses nothing', '/movies/Metropolis/status', 'GET'],
-    ['an endpoint that is matched before the one that would refuse', '/colleges/001/health', 'GET'],
-    ['a policy without a shedding check, before the one that would refuse', '/strangers', 'GET'],
+    ['a route whose pipeline rejects nothing', '/movies/Metropolis/status', 'GET'],
+    ['an endpoint that is matched before an endpoint that would reject', '/colleges/001/health', 'GET'],
+    ['a policy without a shedding check, before a policy that would reject', '/strangers', 'GET'],
     ['a pipeline in which an earlier policy has a condition', '/conditional', 'GET'],
     ['an endpoint for one host, with the same path as another endpoint', '/of-host', 'GET'],
-  ])('%s: passes', (_title, url, method) => {
+  ])('%s: not rejected', (_title, url, method) => {
     const { check, looked } = createRefusals();
     expect(check(url, method).refused).toBe(false);
     expect(looked).toEqual([]);
@@ -127,7 +127,7 @@ describe('while a policy is rejecting', () => {
     expect((request as { params?: unknown }).params).toBeUndefined();
   });
 
-  it('lets the request through when an earlier check is unsure', () => {
+  it('does not reject the request when an earlier check is unsure', () => {
     const { check, looked } = createRefusals({ known: false });
     expect(check('/movies/Metropolis').refused).toBe(false);
     expect(looked).toEqual([]);
@@ -139,5 +139,5 @@ it('runs no check while no policy is rejecting', () => {
   const { request, ...outcome } = check('/movies/Metropolis');
   expect(outcome).toEqual({ refused: false, route: 'none' });
   expect(looked).toEqual([]);
-  expect(Object.keys(request), 'Express was not asked').not.toContain('baseUrl');
+  expect(Object.keys(request), 'Express has not handled the request').not.toContain('baseUrl');
 });

@@ -1,4 +1,4 @@
-// Tests of the helpers that check responses from a router against its document.
+// Tests of the helpers that check the responses of a router against its OpenAPI document.
 
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';

@@ -33,14 +33,14 @@ it('an engine that listens on the loopback address only → no problem', async (
   expect(await findOpenEngine({ url, ownAddresses: [seenByOthers] })).toEqual([]);
 });
 
-it('an engine that listens on every address, with a loopback URL → found', async () => {
+it('an engine that listens on every address, with a loopback URL → a problem', async () => {
   const url = `http://127.0.0.1:${portOf(open)}`;
   expect(await findOpenEngine({ url, ownAddresses: [seenByOthers] })).toEqual([
     expect.stringContaining(`listens on ${seenByOthers} as well`),
   ]);
 });
 
-it('a name that resolves to a public address → found; to a private address, or to none → no problem', async () => {
+it('a name that resolves to a public address → a problem; to a private address or none → no problem', async () => {
   const look = (addresses: string[]) =>
     findOpenEngine({ url: 'http://engine.example.org', resolve: async () => addresses, ownAddresses: [] });
   expect(await look(['10.0.0.1', '203.0.113.7'])).toEqual([expect.stringContaining('203.0.113.7')]);
@@ -53,7 +53,7 @@ it('a name that resolves to a public address → found; to a private address, or
   expect(await findOpenEngine({ url: 'http://engine.example.org', resolve: unknown, ownAddresses: [] })).toEqual([]);
 });
 
-it('the router process: lists every problem, without secrets, and exits with 1', async () => {
+it('the router process lists every problem, without secrets, and exits with 1', async () => {
   const failure = await startProgram('gateway/main.ts', {
     NODE_ENV: 'production',
     OAUTH_ISSUER: 'http://127.0.0.1:9',

@@ -1,4 +1,4 @@
-// Tests of the guarantees for policies and plugins: order, error handling, one log line, metrics, error reports.
+// Tests of the guarantees for policies and plugins: order, error handling, one log line, metrics and error reports.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -130,7 +130,7 @@ const withSecrets: CallOptions = { headers: { authorization: `Bearer ${marker}`,
 
 describe('a policy that fails', () => {
   it.each(['/throws', '/rejects'])(
-    '%s → 500 problem document without details of the error, and the process keeps running',
+    '%s → a 500 problem document without details of the error, and the process keeps running',
     async (path) => {
       const answer = await call(`${url}${path}?name=${marker}`, withSecrets);
       expect(answer.status).toBe(500);
@@ -144,7 +144,7 @@ describe('a policy that fails', () => {
     },
   );
 
-  it('after its response has begun: the connection is closed, so that no client accepts half a response', async () => {
+  it('after its response has begun → the connection is closed, so that no client accepts half a response', async () => {
     await expect(call(`${url}/late`)).rejects.toThrow();
     expect((await call(`${url}/order`)).status).toBe(200);
   });
@@ -170,7 +170,7 @@ describe('a policy that fails', () => {
 });
 
 describe('a pipeline', () => {
-  it('runs its policies in the order of the file, conditions included', async () => {
+  it('runs its policies in the order of the file, subject to their conditions', async () => {
     expect((await call(`${url}/order`)).text).toBe('abce');
     expect((await call(`${url}/order`, { method: 'POST' })).text).toBe('abe');
   });

@@ -12,7 +12,7 @@ import { requires } from '../run/requirements.ts';
 describe('a router whose Redis hangs', requires('redis'), () => {
   let redis: RedisServer;
   let router: ReloadableRouter;
-  /** An engine that responds, so that it counts as started, but does nothing. */
+  /** A fake engine that responds, so that it counts as started, but only with errors. */
   const engine = createServer((_request, response) => response.writeHead(500).end());
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
   const untilUp = (up: 0 | 1) =>
     pollUntil(`router_redis_up to be ${up}`, async () => (await router.counts())['router_redis_up'] === up);
   const countOf = (text: string) => router.program.output().split(text).length - 1;
-  /** Returns the number of reconcile rounds, each of which fails at the engine. */
+  /** Returns the number of reconcile rounds, which all fail because of the engine. */
   const rounds = async () => {
     const counts = Object.entries(await router.counts());
     return counts.reduce((sum, [name, n]) => sum + (name.startsWith('router_reconciler_rounds_total') ? n : 0), 0);
@@ -56,20 +56,20 @@ describe('a router whose Redis hangs', requires('redis'), () => {
     expect(clients).toHaveLength(2);
   });
 
-  it('keeps reconciling', async () => {
+  it('keeps running reconcile rounds', async () => {
     redis.hang();
     const before = await rounds();
     await pollUntil('three more rounds', async () => (await rounds()) > before + 3);
   });
 
-  it('sends Redis one command, not one for each request', async () => {
+  it('sends Redis at most one command, and not one for each request', async () => {
     const before = await redis.calls('incrby');
     redis.hang();
     const statuses: number[] = [];
     for (let n = 0; n < 10; n++) statuses.push((await fetch(`${router.url}/counted`)).status);
     redis.resume();
     expect((await redis.calls('incrby')) - before).toBeLessThanOrEqual(1);
-    // The router itself counts in the meantime.
+    // Meanwhile, the router counts the requests itself.
     expect(statuses).toEqual([200, 200, 200, ...Array<number>(7).fill(429)]);
   });
 

@@ -1,4 +1,4 @@
-// Tests of the request guard with raw requests on a socket, because an HTTP client would repair them.
+// Tests of the request guard with raw requests on a socket, because an HTTP client would correct such requests.
 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -55,7 +55,7 @@ async function raw(text: string): Promise<string> {
 
 const line = (target: string, fields = '') => `GET ${target} HTTP/1.1\r\nHost: a\r\n${fields}\r\n`;
 
-describe('requests that two parsers could read differently are refused before anything sees them', () => {
+describe('requests that two parsers could read differently are rejected before any other code sees them', () => {
   it.each([
     ['two Host fields', line('/', 'Host: b\r\n')],
     ['no Host field', 'GET / HTTP/1.1\r\n\r\n'],
@@ -82,7 +82,7 @@ describe('requests that two parsers could read differently are refused before an
       'Content-Length and Transfer-Encoding',
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['gzip, chunked', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
+    ['the codings gzip and chunked', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
     ['a transfer coding in HTTP/1.0', 'POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['obsolete line folding', 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\n\r\n'],
     ['a bare line feed in a field', 'GET / HTTP/1.1\r\nHost: a\r\nX-A: b\nX-B: c\r\n\r\n'],
@@ -97,7 +97,7 @@ describe('requests that two parsers could read differently are refused before an
     expect(answer).not.toContain('    at ');
   });
 
-  it('a raw byte above 0x7f is refused by the guard, too, if a parser accepts it', () => {
+  it('a raw byte above 0x7f is rejected by the guard even if a parser accepts it', () => {
     const request = { httpVersion: '1.1', url: '/movies/x?\xe9', rawHeaders: ['Host', 'a'], headers: { host: 'a' } };
     expect(() => checkRequest(request as never)).toThrow('must be percent-encoded');
   });

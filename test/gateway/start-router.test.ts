@@ -1,4 +1,4 @@
-// Tests of the start of a router: a failure leaves nothing open, and a file that changes meanwhile is loaded again.
+// Tests of the start of a router: a failure leaves no port open, and a file that changes meanwhile is loaded again.
 
 import { appendFileSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -17,7 +17,7 @@ import { startLocalRouter } from './local-router.ts';
 const dir = mkdtempSync(join(tmpdir(), 'service-router-start-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** Returns the ports on which something listens. */
+/** Returns a message for each of these ports on which something listens. */
 const takenOf = (...ports: number[]) => findTakenPorts(ports.map((port) => ({ port, variable: 'PORT', use: 'test' })));
 
 it('closes both ports when a step after the start of the servers fails', async () => {
@@ -41,10 +41,10 @@ it('leaves the public port closed when the operations port is taken', async () =
   await taken.close();
 });
 
-it('reload.watchMs: applies a property file that changes while the router fetches a remote one', async () => {
+it('reload.watchMs: applies a property file that changes while the router fetches a remote file', async () => {
   const local = join(dir, 'router.properties');
   writeFileSync(local, 'router.docs=true\n');
-  // The router has already read the local file when it fetches the remote one.
+  // The router has already read the local file when it fetches the remote file.
   const remote = await listenOnLoopback(
     createServer((_request, response) => {
       writeFileSync(local, 'router.docs=false\n');

@@ -25,7 +25,7 @@ const log = createLog('test', 'silent');
 let metrics: Registry;
 let server: HttpServer;
 
-/** Creates a self-signed certificate for 127.0.0.1 with this name. */
+/** Creates a self-signed certificate for 127.0.0.1 with this common name. */
 function makeCertificate(name: string): void {
   const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
   const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
@@ -38,7 +38,7 @@ function use(certificate: string, key = certificate): void {
   copyFileSync(join(folder, `${key}.key`), files.keyFile);
 }
 
-/** The default outlasts every pause of a busy machine. */
+/** Starts a server. The default timeout is longer than any pause of a busy machine. */
 const start = (headersTimeoutMs = 30_000) =>
   startHttpServer({
     host: '127.0.0.1',
@@ -72,7 +72,7 @@ async function restart(headersTimeoutMs: number): Promise<void> {
   server = await start(headersTimeoutMs);
 }
 
-/** Sends one request, trusting only the certificate with that name. */
+/** Sends one request, for which only the certificate with that name is trusted. */
 async function send(trusted: string, method: string, body = ''): Promise<{ status: number; body: string }> {
   const ca = readFileSync(join(folder, `${trusted}.crt`));
   const sent = request(server.url, { method, ca, agent: false }).end(body);
@@ -100,8 +100,8 @@ describe('HTTPS', () => {
     ['TLSv1.3', 'TLSv1.3'],
     ['TLSv1.2', 'TLSv1.2'],
     ['TLSv1.1', null],
-  ] as const)('%s → %s', async (version, agreed) => {
-    // By default, OpenSSL itself would refuse the old version before the server could.
+  ] as const)('a client that offers only %s → protocol %s', async (version, agreed) => {
+    // By default, the OpenSSL of the client would reject the old version before the server could.
     const socket = await handshake({ minVersion: version, maxVersion: version, ciphers: 'DEFAULT:@SECLEVEL=0' });
     expect(socket.connecting || socket.destroyed ? null : socket.getProtocol()).toBe(agreed);
     socket.destroy();
@@ -113,7 +113,7 @@ describe('HTTPS', () => {
     socket.destroy();
   });
 
-  it('TLS data that is not HTTP → a problem document', async () => {
+  it('data over TLS that is not HTTP → a problem document', async () => {
     const socket = await handshake();
     socket.write('HELLO\r\n\r\n');
     expect(await text(socket)).toMatch(
@@ -131,14 +131,14 @@ describe('HTTPS', () => {
 });
 
 describe('connections', () => {
-  it('are counted and limited once their handshake is done', async () => {
+  it('are counted and limited once their handshake is complete', async () => {
     const sockets = [];
     for (let count = 0; count < 5; count += 1) sockets.push(await handshake());
     await pollUntil('the limit to hold', async () => (await openConnections()) === 3);
     for (const socket of sockets) socket.destroy();
   });
 
-  it('connections without a completed handshake are closed to make room for others', async () => {
+  it('without a completed handshake are closed to make room for others', async () => {
     await restart(1_000);
     const idle = Array.from({ length: 8 }, () => connectPlain(Number(new URL(server.url).port), '127.0.0.1'));
     const closed: unknown[] = [];
@@ -147,14 +147,14 @@ describe('connections', () => {
       socket.once('close', () => closed.push(socket));
       socket.resume();
     }
-    await pollUntil('the oldest to be cut', () => closed.length >= 5);
+    await pollUntil('the oldest connections to be closed', () => closed.length >= 5);
     expect(await openConnections()).toBe(0);
     expect((await send('first', 'GET')).status).toBe(200);
-    // The timeout of the handshake closes the other connections.
-    await pollUntil('the others to be cut', () => closed.length === 8);
+    // The handshake timeout closes the other connections.
+    await pollUntil('the other connections to be closed', () => closed.length === 8);
   });
 
-  it('a connection without a completed handshake does not delay the stop', async () => {
+  it('without a completed handshake do not delay the stop', async () => {
     const handshakeMs = 30_000;
     await restart(handshakeMs);
     const socket = connectPlain(Number(new URL(server.url).port), '127.0.0.1');
@@ -170,7 +170,7 @@ describe('connections', () => {
 });
 
 describe('renewal', () => {
-  it('new files → new connections get the new certificate, open connections stay open', async () => {
+  it('new files → new connections get the new certificate, and open connections stay open', async () => {
     const socket = await handshake();
     use('second');
     await pollUntil('the new certificate', () =>
@@ -185,7 +185,7 @@ describe('renewal', () => {
 
   it('a change right after the start → the new certificate, even if the file system is slow', async () => {
     await server.stop(0);
-    // Node's four threads, which also read files, are busy when the server starts.
+    // The four threads of Node's pool, which also read files, are busy when the server starts.
     for (let thread = 0; thread < 4; thread++) pbkdf2('', '', 500_000, 64, 'sha512', () => undefined);
     metrics = new Registry();
     server = await start();
@@ -211,7 +211,7 @@ describe('renewal', () => {
   });
 });
 
-describe('at the start', () => {
+describe('at startup', () => {
   it('a key that does not match the certificate → an error that names the files', async () => {
     use('first', 'second');
     await expect(start()).rejects.toThrow(/tls\.crt and .*tls\.key \(router\.tlsCertificateFile, router\.tlsKeyFile\)/);

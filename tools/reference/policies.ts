@@ -38,7 +38,7 @@ export async function formatPolicies(): Promise<string> {
   return (await readDeclarations()).map(formatPolicy).join('\n\n');
 }
 
-function formatPolicy({ name, schema }: PolicyDeclaration): string {
+function formatPolicy({ name, schema, alwaysResponds, needsClient }: PolicyDeclaration): string {
   const { description = '', examples = [undefined], ...described } = schema as DescribedType;
   const parameters = parametersOf(described);
   const rows = parameters.map(({ name: parameter, schema: type, isRequired }) => [
@@ -47,9 +47,13 @@ function formatPolicy({ name, schema }: PolicyDeclaration): string {
     isRequired ? 'required' : defaultOf(type),
     meaningOf(type),
   ]);
+  const order = [
+    needsClient === true ? ['Needs the client: comes after `bearer`.'] : [],
+    alwaysResponds === true ? ['Always responds: comes last in its pipeline, except with a condition.'] : [],
+  ].flat();
   return [
     `## ${name}`,
-    description.replaceAll(/(?<=\.) (?=[A-Z`])/g, '\n'),
+    [description.replaceAll(/(?<=\.) (?=[A-Z`])/g, '\n'), ...order].join('\n'),
     rows.length === 0 ? 'This policy has no parameters.' : table(['parameter', 'type', 'default', 'meaning'], rows),
     fence('yaml', examples.map((action) => exampleOf(name, action)).join('')),
   ].join('\n\n');

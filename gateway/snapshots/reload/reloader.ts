@@ -1,11 +1,13 @@
 // Reloads the configuration without a restart: builds and checks a new snapshot, then activates or rejects it as a
 // whole.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { applicable } from '#lib/config/restart-keys.ts';
 import { ConfigError, type LoadedConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { errorFields } from '#lib/telemetry/logging/log.ts';
+import { pluginDeadlineMs } from '../../configuration/load-plugins.ts';
 import { buildSnapshot } from '../build-snapshot.ts';
 import type { ConfigSnapshot } from '../config-snapshot.ts';
 import type { GatewayHost } from '../gateway-host.ts';
@@ -58,9 +60,12 @@ export class Reloader {
     if (this.#isOutage) await this.reload(repetition);
   }
 
-  /** Resolves when no reload is in progress. */
-  idle(): Promise<void> {
-    return this.#runner.idle();
+  /**
+   * Resolves when no reload is in progress, at the latest after `maxMs` milliseconds: a reload may wait for a plugin that
+   * hangs.
+   */
+  async idle(maxMs: number): Promise<void> {
+    await Promise.race([this.#runner.idle(), pause(maxMs, undefined, { ref: false })]);
   }
 
   async #reload(reason: string): Promise<void> {
@@ -111,6 +116,7 @@ export class Reloader {
       hostServices: services,
       sharedResources,
       knownFiles,
+      initDeadlineMs: pluginDeadlineMs,
     });
     try {
       const problems = await snapshot.activationProblems();

@@ -45,7 +45,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Serves executions to the client that started them. A gateway configuration with `workflow` needs one endpoint with `serve: status` and one with `serve: response`; the path parameter of both is `:id`. Runs after `bearer`, and comes last in its pipeline.',
+      'Serves executions to the client that started them. A gateway configuration with `workflow` needs one endpoint with `serve: status` and one with `serve: response`; the path parameter of both is `:id`.',
     examples: [{ serve: 'status' }, { serve: 'response', compress: { overBytes: 4_096 } }],
   },
 );
@@ -65,6 +65,8 @@ export interface ExecutionsPolicyDependencies extends ExecutionDependencies {
 export const executionsDeclaration = declarePolicy({
   name: 'executions',
   schema: parameters,
+  alwaysResponds: true,
+  needsClient: true,
   check: (_parameters, place) => [...pathProblems(place), ...linkProblems(place)].map((message) => ({ message })),
   describe: ({ serve, compress }) => describeExecutions(serve, compress !== false),
 });

@@ -1,17 +1,16 @@
 // The engine-api policy: the engine's API for workers and operators, with held long polls and direct dispatch.
 
 import type { Request, Response } from 'express';
-import { Type } from '#lib/json/json-schema.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
-import { contextOf, declarePolicy, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
+import { contextOf, definePolicy, type Policy } from '../../../gateway/plugin-api/plugin-api.ts';
 import { announcedBytes, readBody, releaseBody } from '../../../gateway/plugin-api/read-body.ts';
 import { signalWhenGone } from '../../../gateway/plugin-api/signal-when-gone.ts';
 import { errorFields } from '#lib/telemetry/logging/log.ts';
 import { Problem, toProblem } from '#lib/problem/problem.ts';
-import { adminScope, type AllowedCall, findAllowedCall, judgeCall } from './allow-list.ts';
-import { describeEngineApi } from './describe-engine-api.ts';
+import { adminScope, type AllowedCall, findAllowedCall } from './allow-list.ts';
+import { engineApiDeclaration } from './engine-api-declaration.ts';
 import type { ExecutionDependencies } from '../execution/executions.ts';
 import { engineUnavailable } from '../execution/engine-unavailable.ts';
 import { shuttingDown } from '../execution/shutting-down.ts';
@@ -25,16 +24,6 @@ import { parseExchange } from './worker-exchange.ts';
 import { checkPoll, problemOfPoll } from './worker-names.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
-
-const parameters = Type.Object(
-  { strip: Type.String({ pattern: '^(/[^/]+)+$', description: 'leading part of the public path in front of `/api`' }) },
-  {
-    additionalProperties: false,
-    description:
-      "Serves the engine's API to workers and operators: the calls of an allow-list, each with the scope it requires. It holds the polls of workers until there is a task. Runs after `bearer`, and comes last in its pipeline.",
-    examples: [{ strip: '/conductor' }],
-  },
-);
 
 /** Largest result in relation to the largest response, which a result contains as base64 or escaped text. */
 const resultOverhead = 2;
@@ -56,14 +45,6 @@ export interface EngineApiDependencies extends Pick<ExecutionDependencies, 'engi
   /** Returns a task with the trace context for its worker. */
   withTrace: (task: Task) => Task;
 }
-
-/** Name, parameters and description of the policy. */
-export const engineApiDeclaration = declarePolicy({
-  name: 'engine-api',
-  schema: parameters,
-  describe: ({ strip }) => describeEngineApi(strip),
-  judge: ({ strip }, request) => judgeCall(request, strip),
-});
 
 /**
  * Creates the policy `engine-api`, the last of its pipeline: Conductor's API for workers and operators.

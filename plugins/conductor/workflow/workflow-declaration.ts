@@ -82,7 +82,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Runs each request as one execution of a workflow and responds with its output. Every request passes through admission control before its execution starts. Comes last in its pipeline.',
+      'Runs each request as one execution of a workflow and responds with its output. Every request passes through admission control before its execution starts.',
     examples: [
       { name: 'moviesWF', version: 1, strip: '/movies', openapi: 'config/openapi/movies.yml', compress: false },
       {
@@ -107,6 +107,7 @@ type DeadlineParameters = Pick<Parameters, 'responseDeadlineMs' | 'waitBudgetMs'
 export const workflowDeclaration = declarePolicy({
   name: 'workflow',
   schema: parameters,
+  alwaysResponds: true,
   check: (given, place) => [
     ...readPinnedVersions(given).problems.map((message) => ({ message })),
     ...deadlineProblems(given),

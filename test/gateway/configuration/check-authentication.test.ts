@@ -1,4 +1,4 @@
-// Tests of finding the methods of a route for which no step authenticates the client.
+// Tests of the check for methods of a route for which no step authenticates the client.
 
 import { expect, it } from 'vitest';
 import { checkAuthentication } from '../../../gateway/configuration/check-authentication.ts';
@@ -6,18 +6,37 @@ import { FileProblems } from '../../../gateway/configuration/file-problems.ts';
 import { YamlText } from '../../../gateway/configuration/yaml-text.ts';
 import type { GatewayConfig, PipelineStep } from '../../../gateway/plugin-api/gateway-config-schema.ts';
 
+import { type PolicyDeclaration, declarePolicy } from '../../../gateway/plugin-api/policy.ts';
+import { Type } from 'typebox';
+
 type Methods = GatewayConfig['apiEndpoints'][string]['methods'];
 
-/** Returns the problems of a pipeline whose `bearer` steps have these conditions; undefined: without a condition. */
+const workflow = declarePolicy({ name: 'workflow', schema: Type.Object({}), alwaysResponds: true });
+const cors = declarePolicy({ name: 'cors', schema: Type.Object({}), alwaysResponds: true });
+const declarations = new Map<string, PolicyDeclaration>([
+  ['workflow', workflow],
+  ['cors', cors],
+]);
+
+type Steps = readonly (readonly [policy: string, condition: PipelineStep['condition']])[];
+
+/** Returns the problems of a pipeline whose `bearer` steps have these conditions. Undefined means no condition. */
 function problemsOf(methods: Methods, conditions: readonly PipelineStep['condition'][]): readonly string[] {
+  return problemsOfSteps(
+    methods,
+    conditions.map((condition) => ['bearer', condition] as const),
+  );
+}
+
+function problemsOfSteps(methods: Methods, listed: Steps): readonly string[] {
   const problems = new FileProblems('gateway.config.yml', new YamlText(''));
-  const steps = conditions.map((condition, index) => ({
-    ...{ policy: 'bearer', action: {}, condition },
+  const steps = listed.map(([policy, condition], index) => ({
+    ...{ policy, action: {}, condition },
     path: ['pipelines', 'books', 'policies', index],
   }));
   const endpoint = { paths: '/books', ...(methods === undefined ? {} : { methods }) };
   const unused = { pipeline: 'books', workflows: [], workflow: undefined };
-  checkAuthentication({ name: 'books', endpoint, steps, ...unused }, problems);
+  checkAuthentication({ name: 'books', endpoint, steps, ...unused }, declarations, problems);
   return problems.lines;
 }
 
@@ -29,7 +48,7 @@ const oneOf = (...conditions: object[]) => ({ name: 'oneOf', conditions });
 it.each<[string, Methods, readonly PipelineStep['condition'][]]>([
   ['no step', undefined, []],
   ['a step without a condition', undefined, [undefined]],
-  ['a step without a condition after one with a condition', undefined, [onMethods('GET'), undefined]],
+  ['a step without a condition after a step with a condition', undefined, [onMethods('GET'), undefined]],
   ['GET, which includes HEAD', ['GET'], [onMethods('GET')]],
   ['each method in one of the steps', ['GET', 'PUT'], [onMethods('PUT'), onMethods('GET')]],
   ['every method except DELETE, which the endpoint does not accept', ['GET', 'PUT'], [not(onMethods('DELETE'))]],
@@ -48,6 +67,88 @@ it.each<[string, Methods, readonly PipelineStep['condition'][]]>([
   ['PUT', ['GET', 'PUT'], [{ name: 'allOf', conditions: [onMethods('GET'), onHost] } as never]],
 ])('rejects %s without a step', (open, methods, conditions) => {
   expect(problemsOf(methods, conditions)).toEqual([
-    `gateway.config.yml:1:1: pipelines.books.policies[0].condition: apiEndpoint "books" accepts ${open} without a token, because the conditions of its "bearer" steps do not cover these methods: extend the conditions, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the others, except OPTIONS`,
+    `gateway.config.yml:1:1: pipelines.books.policies[0].condition: apiEndpoint "books" accepts ${open} without a token, because no "bearer" step applies to these methods before a step responds: extend the conditions of the "bearer" steps, move them to the front, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the others, except OPTIONS`,
   ]);
+});
+
+it.each<[string, Methods, Steps]>([
+  [
+    'GET, HEAD',
+    ['GET'],
+    [
+      ['workflow', undefined],
+      ['bearer', undefined],
+    ],
+  ],
+  [
+    'GET, HEAD',
+    ['GET', 'PUT'],
+    [
+      ['bearer', onMethods('PUT')],
+      ['workflow', { name: 'always' }],
+      ['bearer', undefined],
+    ],
+  ],
+  [
+    'PUT',
+    ['GET', 'PUT'],
+    [
+      ['bearer', onMethods('GET')],
+      ['workflow', undefined],
+      ['bearer', undefined],
+    ],
+  ],
+])('rejects %s when a step responds to every request before any "bearer" step', (open, methods, steps) => {
+  expect(problemsOfSteps(methods, steps)).toEqual([
+    expect.stringContaining(`apiEndpoint "books" accepts ${open} without a token`),
+  ]);
+});
+
+it.each<[string, Methods, Steps]>([
+  [
+    'that responds after "bearer"',
+    ['GET'],
+    [
+      ['bearer', undefined],
+      ['workflow', undefined],
+    ],
+  ],
+  [
+    'that responds to other methods',
+    ['GET'],
+    [
+      ['workflow', onMethods('PUT')],
+      ['bearer', undefined],
+    ],
+  ],
+  [
+    'that responds to some requests',
+    ['GET'],
+    [
+      ['workflow', onHost],
+      ['bearer', undefined],
+      ['workflow', undefined],
+    ],
+  ],
+  [
+    'that responds to public reads before "bearer"',
+    ['GET', 'POST'],
+    [
+      ['workflow', onMethods('GET')],
+      ['bearer', undefined],
+      ['workflow', undefined],
+    ],
+  ],
+  [
+    'that responds to preflight requests before "bearer"',
+    undefined,
+    [
+      ['cors', onMethods('OPTIONS')],
+      ['bearer', undefined],
+      ['workflow', undefined],
+    ],
+  ],
+  ['that responds, without any "bearer" step', ['GET'], [['workflow', undefined]]],
+])('accepts a step %s', (_title, methods, steps) => {
+  expect(problemsOfSteps(methods, steps)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// Tests of validating the conditions of pipeline steps, including nested ones.
+// Tests of the validation of conditions of pipeline steps, including nested conditions.
 
 import { expect, it } from 'vitest';
 import { checkCondition } from '../../../gateway/configuration/check-steps.ts';
@@ -19,7 +19,7 @@ function problemsOf(condition: Condition): readonly string[] {
 const always = { name: 'always' };
 const asynchronous = { name: 'json-schema', schema: {}, logErrors: false };
 
-/** Invalid conditions, and the text of the problem after the path of the condition. */
+/** Invalid conditions, each with the text of its problem, which follows the path of the condition. */
 const invalid: readonly (readonly [Condition, string])[] = [
   [{ name: 'unknown' }, 'there is no condition "unknown"'],
   [{ name: 'toString' }, 'there is no condition "toString"'],
@@ -32,7 +32,7 @@ const invalid: readonly (readonly [Condition, string])[] = [
     { name: 'anonymous' },
     '"anonymous" needs Passport, which the router does not use: the policy bearer authenticates clients',
   ],
-  [{ name: 'method' }, 'CONDITION_PARAMS_VALIDATION_FAILED'],
+  [{ name: 'method' }, '"methods" is missing'],
   [{ name: 'expression', expression: 'req.method ==' }, 'the expression cannot be compiled: Unexpected end of input'],
   [{ name: 'expression', expression: 'return true' }, 'the expression cannot be compiled: Illegal return statement'],
 ];
@@ -40,13 +40,15 @@ const invalid: readonly (readonly [Condition, string])[] = [
 it.each([
   always,
   { name: 'method', methods: ['GET'] },
+  { name: 'method', methods: 'GET' },
+  { name: 'pathMatch', pattern: '^/movies/' },
   { name: 'expression', expression: "req.method === 'GET' && unknown" },
   { name: 'allOf', conditions: [always, { name: 'not', condition: { name: 'never' } }] },
 ])('accepts $name', (condition) => {
   expect(problemsOf(condition)).toEqual([]);
 });
 
-it.each(invalid)('rejects %j, also within other conditions', (condition, problem) => {
+it.each(invalid)('rejects %j, even within other conditions', (condition, problem) => {
   expect(problemsOf(condition)).toEqual([`condition: ${problem}`]);
   for (const name of ['allOf', 'oneOf'])
     expect(problemsOf({ name, conditions: [always, condition] })).toEqual([`condition.conditions[1]: ${problem}`]);
@@ -55,11 +57,19 @@ it.each(invalid)('rejects %j, also within other conditions', (condition, problem
   ]);
 });
 
-it.each([
-  { name: 'allOf' },
-  { name: 'oneOf', conditions: 'always' },
-  { name: 'oneOf', conditions: [null] },
-  { name: 'not', condition: {} },
-])('rejects %j, whose nested conditions are malformed', (condition) => {
-  expect(problemsOf(condition)).toEqual(['condition: CONDITION_PARAMS_VALIDATION_FAILED']);
+const allowed = '(GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS)';
+
+it.each<[Condition, string]>([
+  [{ name: 'allOf' }, 'condition: "conditions" is missing'],
+  [{ name: 'oneOf', conditions: 'always' }, 'condition.conditions: must be array'],
+  [{ name: 'oneOf', conditions: [null] }, 'condition.conditions[0]: must be object'],
+  [{ name: 'not', condition: {} }, 'condition.condition: "name" is missing'],
+  [
+    { name: 'not', condition: { name: 'method', methods: ['GET', 'get'] } },
+    `condition.condition.methods[1]: must be equal to one of the allowed values ${allowed}`,
+  ],
+  [{ name: 'pathMatch', pattern: '(' }, 'condition.pattern: must match format "regex"'],
+  [{ name: 'method', methods: 'get' }, `condition.methods: must be equal to one of the allowed values ${allowed}`],
+])('rejects %j and names the parameter', (condition, problem) => {
+  expect(problemsOf(condition)).toEqual([problem]);
 });

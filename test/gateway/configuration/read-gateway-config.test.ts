@@ -43,6 +43,44 @@ plugins: &later {}
   ]);
 });
 
+/** Returns a gateway configuration whose pipelines use the anchors of `extension`. */
+const withAnchors = (extension: string, pipelines: string) => `http: { port: 0, hostname: 127.0.0.1 }
+apiEndpoints: { one: { paths: /one } }
+plugins: { own: { package: own } }
+policies: [own]
+pipelines:
+  one:
+    apiEndpoints: [one]
+    policies:
+      - own: { action: { ${extension} } }
+${pipelines}`;
+
+it('accepts anchors that thousands of aliases and merge keys use', () => {
+  const file = join(rootDir, 'aliases.yml');
+  const steps = Array.from({ length: 2_000 }, () => '      - own: { action: { <<: *map, list: *list } }\n').join('');
+  writeFileSync(file, withAnchors('list: &list [a, b], map: &map { name: c }', steps));
+  const { steps: read, problems } = readGatewayConfig({ file, rootDir, config: {} as Config });
+  expect(problems.lines).toEqual([]);
+  expect(read.get('one')).toHaveLength(2_001);
+  expect(read.get('one')?.at(-1)?.action).toEqual({ name: 'c', list: ['a', 'b'] });
+});
+
+it('reports aliases whose expansion would grow exponentially, or never end, as a problem of the file', () => {
+  const problemsOf = (name: string, extension: string) => {
+    const file = join(rootDir, name);
+    writeFileSync(file, withAnchors(extension, ''));
+    return readGatewayConfig({ file, rootDir, config: {} as Config }).problems.lines;
+  };
+  const tenOf = (alias: string) => `[${Array.from({ length: 10 }, () => alias).join(', ')}]`;
+  const levels = Array.from({ length: 8 }, (_, level) => `l${level + 1}: &l${level + 1} ${tenOf(`*l${level}`)}`);
+  expect(problemsOf('growing.yml', [`l0: &l0 ${tenOf('x')}`, ...levels].join(', '))).toEqual([
+    'growing.yml:1:1: the aliases cannot be expanded: an anchor may be used 10000 times, where an alias within an aliased value counts once for each use of that value',
+  ]);
+  expect(problemsOf('endless.yml', 'a: &a { b: [*a] }')).toEqual([
+    'endless.yml:9:38: the value with the anchor "a" contains this alias',
+  ]);
+});
+
 it('rejects an endpoint with the name that is reserved for the requests of the reconciler', () => {
   const file = join(rootDir, 'reserved.yml');
   const gatewayConfig = {

@@ -6,7 +6,7 @@ import { createActiveConfig } from '../../../gateway/snapshots/active-config.ts'
 
 const configOf = (values: object) => Object.freeze(values) as Config;
 
-it('has the keys and values of the active configuration, also when they are listed', () => {
+it('has the keys and values of the active configuration, even when they are enumerated', () => {
   const active = createActiveConfig(configOf({ 'prune.completedDays': 30 }));
   expect(Object.entries(active.config)).toEqual([['prune.completedDays', 30]]);
   active.set(configOf({ 'prune.completedDays': 7, 'prune.movies.days': 1 }));

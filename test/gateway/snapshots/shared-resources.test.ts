@@ -1,5 +1,5 @@
-// Tests of shared resources: they are created once per set of inputs, stopped after the last user, and removed from the
-// metrics.
+// Tests of shared resources: they are created once for each set of inputs, and when their last user releases them, they
+// are stopped and removed from the metrics.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Counter, Registry } from 'prom-client';
@@ -27,7 +27,7 @@ function setUp() {
   return { metrics, resources, stopped, make };
 }
 
-it('shares a resource between users with the same inputs and stops it after the last user', async () => {
+it('shares a resource between users with the same inputs and stops it when the last user releases it', async () => {
   const { metrics, resources, stopped, make } = setUp();
   const [first, second] = [{}, {}];
   const made = resources.use(first, { name: 'a', from: ['x'] }, make('a'));

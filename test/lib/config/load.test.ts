@@ -183,8 +183,8 @@ describe('problems are all reported at once', () => {
       ]);
   });
 
-  it.each(['u:50%off@h', 'u%:hush@h', 'u:a/b@h', 'h/abc', 'h/1/2', '/1'])(
-    'an address of Redis with which no connection is possible, such as redis://%s, without repeating it',
+  it.each(['u:50%off@h', 'u%:25@h', 'u:a/b@h', 'h/abc', 'h/1/2'])(
+    'an address of Redis with faulty credentials or a faulty path, such as redis://%s, without repeating it',
     async (address) => {
       const problems = await problemsOf({ REDIS_URL: `redis://${address}` });
       expect(problems).toEqual([
@@ -193,8 +193,13 @@ describe('problems are all reported at once', () => {
     },
   );
 
-  it('no address of Redis with which a connection is possible', async () => {
-    expect(await problemsOf({ REDIS_URL: 'redis:foo' })).toHaveLength(1);
+  it.each(['redis:///1', 'redis:foo'])('an address of Redis without a host, such as %s', async (address) => {
+    expect(await problemsOf({ REDIS_URL: address })).toEqual([
+      'environment: redis.url has no host: for a Redis on this machine, the host is 127.0.0.1',
+    ]);
+  });
+
+  it('no address of Redis with a host, decodable credentials and at most the number of a database', async () => {
     for (const address of ['redis://h', 'rediss://h:6380/', 'REDIS://u:50%25off@[::1]:6379/12', 'redis://:p@h/0'])
       expect(await problemsOf({ REDIS_URL: address })).toEqual([]);
   });

@@ -72,6 +72,12 @@ it('an empty path item, parameter list or components object → no operations, a
   expect(description.components).toEqual({});
 });
 
+it('accepts an anchor that thousands of aliases use', () => {
+  const paths = Array.from({ length: 2_000 }, (_, index) => `  /x/${index}: *item\n`).join('');
+  const description = describe(`paths:\n  /x: &item { get: { summary: Read } }\n${paths}`);
+  expect(operationsBelow(description, '/cat')).toHaveLength(2_001);
+});
+
 it.each(['paths:\n', 'components: {}\n', ''])('%j → an error that the file has no paths', (text) => {
   expect(() => describe(text)).toThrow('be.yml has no paths');
 });

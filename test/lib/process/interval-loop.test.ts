@@ -30,7 +30,7 @@ function start(options: Partial<Parameters<typeof startIntervalLoop>[0]>): void 
 }
 
 describe('startIntervalLoop', () => {
-  it('runs at once, then at the interval from start to start', async () => {
+  it('runs at once, then at the interval, measured from start to start', async () => {
     start({ run: runFor(300) });
     await vi.advanceTimersByTimeAsync(2_500);
     expect(startedAt).toEqual([0, 1_000, 2_000]);
@@ -39,7 +39,7 @@ describe('startIntervalLoop', () => {
   it('starts the next run at once when a run took longer than the interval', async () => {
     start({ run: runFor(1_700) });
     await vi.advanceTimersByTimeAsync(3_500);
-    // Node turns a delay of 0 into one millisecond.
+    // Node turns a delay of 0 ms into 1 ms.
     expect(startedAt).toEqual([0, 1_701, 3_402]);
   });
 

@@ -1,5 +1,5 @@
-// Tests of signals and of the exit of the launcher: which of them reload, stop gracefully, or end a program at once; and
-// of the log level.
+// Tests of how a program reacts to signals and to the exit of its launcher (with a reload, a graceful stop or an
+// immediate end), and of its log level.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ let program: Program | undefined;
 afterEach(async () => void (await program?.stop()));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** Starts a program that gets a signal while it starts. */
+/** Starts a program that sends itself a signal during startup. */
 async function start(members: string, { signal = 'SIGHUP', env = {} } = {}): Promise<Program> {
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
   writeFileSync(
@@ -36,12 +36,12 @@ await runProgram('test', async () => {
   return program;
 }
 
-it('a signal while the program starts: takes effect when the program is ready; one sent later does too', async () => {
+it('a SIGHUP during startup takes effect when the program is ready, and a later SIGHUP takes effect too', async () => {
   const { process: child, output } = await start(`reload: async (reason) => console.log('reloads for ' + reason)`);
   const times = (count: number) => output().split('reloads for SIGHUP').length - 1 === count;
-  await pollUntil('the early signal to be heeded', () => times(1));
+  await pollUntil('the early signal to take effect', () => times(1));
   child.kill('SIGHUP');
-  await pollUntil('the second signal to be heeded', () => times(2));
+  await pollUntil('the second signal to take effect', () => times(2));
 });
 
 it('a program that cannot reload: logs this, keeps running, and ends as usual', async () => {
@@ -50,11 +50,11 @@ it('a program that cannot reload: logs this, keeps running, and ends as usual', 
   expect(await stop()).toBe(0);
 });
 
-// Without a handler, the kernel would ignore the signal if the program is process 1 of a container.
+// Without a handler, the kernel ignores the signal if the program is process 1 of a container.
 it.each([
   ['SIGTERM', 143],
   ['SIGINT', 130],
-])('%s while the program starts: exit code %i, as from a shell', async (signal, exitCode) => {
+])('%s during startup: exit code %i, which is 128 plus the signal number', async (signal, exitCode) => {
   const ended = await start('', { signal }).catch((error: unknown) => error);
   expect(ended).toBeInstanceOf(ProgramFailed);
   expect(ended).toMatchObject({ exitCode, output: expect.stringContaining('stopped before the program was ready') });
@@ -62,14 +62,14 @@ it.each([
 
 describe('LOG_LEVEL', () => {
   it.each(['', 'loud', 'toString'])(
-    '%j: the program logs at the level info until it has its configuration',
+    '%j: the program logs at level info until it has its configuration',
     async (level) => {
       const { output } = await start('', { env: { LOG_LEVEL: level } });
       await pollUntil('the log line', () => output().includes('"level":"info"'));
     },
   );
 
-  it('warn: lines of the level info are not written', async () => {
+  it('warn: lines at level info are not written', async () => {
     const { output } = await start('', { env: { LOG_LEVEL: 'warn' } });
     await pollUntil('the log line', () => output().includes('reads its configuration only at startup'));
     expect(output()).not.toContain('"level":"info"');
@@ -106,7 +106,7 @@ describe('the exit of the launcher', () => {
     return { child, output, ended };
   }
 
-  it('stops a program gracefully, although a SIGTERM follows', async () => {
+  it('stops a program gracefully, even if a SIGTERM follows', async () => {
     const { child, output, ended } = await orphan();
     // SIGHUP is handled after SIGTERM, and does not affect the stop.
     child.kill('SIGHUP');
@@ -115,18 +115,23 @@ describe('the exit of the launcher', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it('and a further signal end a program at once', async () => {
+  it('followed by SIGTERM and a further signal ends a program at once', async () => {
     const { child, ended } = await orphan();
     child.kill('SIGINT');
     expect(await ended).toEqual([1, null]);
   });
 });
 
-it('two signals end a program at once', async () => {
+it('a signal that arrives twice, as from systemd, stops a program gracefully; a later one ends it at once', async () => {
   const { process: child, output } = await start(drains);
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   await pollUntil('the graceful stop', () => output().includes('drains'));
   child.kill('SIGTERM');
+  // SIGHUP is handled after the repeated SIGTERM, and does not affect the stop.
+  child.kill('SIGHUP');
+  await pollUntil('the signals to be handled', () => output().split('SIGHUP ignored').length > 2);
+  expect(child.exitCode).toBeNull();
+  await pollUntil('the end', () => child.kill('SIGTERM') === false || child.exitCode !== null);
   expect(await ended).toEqual([1, null]);
 });

@@ -50,7 +50,7 @@ it('reports one change for a write in place and none for a touch', async () => {
   expect(changes).toBe(1);
 });
 
-it('reports one change for each file renamed over the path, as editors save', async () => {
+it('reports one change for each file renamed over the path, which is how editors save', async () => {
   writeFileSync(join(dir, 'map.yml'), 'a');
   await start('map.yml');
   for (const round of [1, 2, 3]) {
@@ -60,7 +60,7 @@ it('reports one change for each file renamed over the path, as editors save', as
   }
 });
 
-it('reports one change for each swap of a symbolic link, as Kubernetes updates a ConfigMap', async () => {
+it('reports one change for each swap of a symbolic link, which is how Kubernetes updates a ConfigMap', async () => {
   const publish = (name: string) => {
     mkdirSync(join(dir, name));
     writeFileSync(join(dir, name, 'map.yml'), name);
@@ -102,11 +102,11 @@ it('reports one change for a file that has changed since the known digests were 
   expect(changes).toBe(1);
 });
 
-it('reports each poll that finds neither a change nor unstable content', async () => {
+it('reports each poll that finds unchanged, stable content', async () => {
   writeFileSync(join(dir, 'map.yml'), 'a');
   const reports: string[] = [];
   const files = () => {
-    // The second and third polls find different content from the poll before.
+    // The second and third polls each find content that differs from that of the previous poll.
     if (looks === 1 || looks === 2) writeFileSync(join(dir, 'map.yml'), `content ${looks}`);
     looks += 1;
     return [join(dir, 'map.yml')];

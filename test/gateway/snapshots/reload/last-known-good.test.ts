@@ -1,5 +1,5 @@
-// Tests of a router that cannot fetch its remote property file: which copy it starts with, that it refuses a reload, and
-// when it repeats the reload.
+// Tests of a router that cannot fetch its remote property file: which copy it starts with, that it refuses a reload,
+// and when it repeats the reload.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-it('a reload is refused, although there is a copy: the active configuration is at least as new', async () => {
+it('a reload is refused even if there is a copy, because the active configuration is at least as new', async () => {
   body = undefined;
   expect(await router.reload()).toBe('refused');
   expect(await router.notice()).toMatch(/router\.properties cannot be read: the server responded with 503$/);

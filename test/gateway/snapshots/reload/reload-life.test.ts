@@ -1,4 +1,4 @@
-// Tests of reloads over the lifetime of a router: by watched files, many in a row, and one while the router stops.
+// Tests of reloads over the lifetime of a router: on changes of watched files, many in a row, and while it stops.
 
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,6 +38,26 @@ it('reload.watchMs: applies files that an editor saves or a ConfigMap updates, w
   const properties = join(dir, 'router.properties');
   writeFileSync(properties, `${readFileSync(properties, 'utf8')}router.docs=false\n`);
   await pollUntil('the property to take effect', async () => (await fetch(`${url}/docs`)).status === 404);
+});
+
+it('a stop while a plugin hangs in a reload: the router ends once router.drainMs is over', async () => {
+  const router = await startReloadableRouter({ ROUTER_DRAINMS: '100' });
+  onTestFinished(() => router.stop());
+  const { dir, program, write } = router;
+  const hanging = `${readFileSync(join(dir, 'plugin.ts'), 'utf8').replace('export function init', 'function create')}
+export function init(context) {
+  create(context);
+  console.log('the plugin hangs');
+  return new Promise(() => undefined);
+}
+`;
+  write('hanging.ts', hanging);
+  write('map.yml', mapWith().replace('PLUGIN', join(dir, 'hanging.ts')));
+  program.process.kill('SIGHUP');
+  await pollUntil('the plugin to hang', () => program.output().includes('the plugin hangs'));
+  program.process.kill('SIGTERM');
+  await pollUntil('the router to end', () => program.process.exitCode !== null);
+  expect(program.process.exitCode).toBe(0);
 });
 
 /** Returns the resources that keep a process running, by kind: timers, sockets, servers. */
@@ -89,7 +109,7 @@ describe('a router that reloads on a signal', () => {
   });
 
   // The last test, because it stops the router.
-  it('a reload while the router stops: nothing changes, requests in flight complete, the exit code is 0', async () => {
+  it('a reload while the router stops: nothing changes, requests complete, and the exit code is 0', async () => {
     const { url, program, write, counts, reload } = router;
     write('map.yml', mapWith());
     expect(await reload()).toBe('applied');

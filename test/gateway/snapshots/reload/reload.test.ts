@@ -23,21 +23,38 @@ describe('a valid configuration', () => {
     expect(await router.reload()).toBe('applied');
   });
 
-  it('the gateway configuration: new policies, pipelines and OpenAPI document take effect', async () => {
+  it('a changed gateway configuration: its policies, pipelines and OpenAPI document take effect', async () => {
     router.write('map.yml', mapWith({ says: 'second' }).replace('The movies prototype', 'Films'));
     expect(await router.reload()).toBe('applied');
     expect(await says()).toBe('second');
     expect(await says('/openapi.json')).toContain('Films');
   });
 
-  it('a property: takes effect in everything that is created from it', async () => {
+  it('a changed property takes effect in everything that is created from it', async () => {
     expect((await fetch(`${router.url}/docs`)).status).toBe(200);
     router.write('router.properties', `oauth.issuer=${router.issuer}\nrouter.docs=false\nlog.level=warn\n`);
     expect(await router.reload()).toBe('applied');
     expect((await fetch(`${router.url}/docs`)).status).toBe(404);
   });
 
-  it('an earlier request: handled by the old configuration, which is released when the request has ended', async () => {
+  it('a college gets its own task domain, and loses it: the metric of worker polls follows', async () => {
+    const polled = async (taskType: string) => {
+      const pattern = new RegExp(`^router_worker_last_poll_seconds\\{task_type="${taskType}",domain="(.*)"\\}$`);
+      return Object.keys(await router.counts()).flatMap((series) => pattern.exec(series)?.[1] ?? []);
+    };
+    expect(await polled('college-adaptor_intake')).toEqual(['', '002']);
+    const own = 'adaptor.003.domain=campus-b\n';
+    router.write('router.properties', `oauth.issuer=${router.issuer}\n${own}`);
+    expect(await router.reload()).toBe('applied');
+    expect(await polled('college-adaptor_intake')).toEqual(['', '002', 'campus-b']);
+    expect(await polled('mdm_share')).toEqual(['002', 'campus-b']);
+    expect(await polled('movies_intake')).toEqual(['']);
+    router.write('router.properties', `oauth.issuer=${router.issuer}\n`);
+    expect(await router.reload()).toBe('applied');
+    expect(await polled('mdm_share')).toEqual(['002']);
+  });
+
+  it('an earlier request is handled by the old configuration, which is released when the request ends', async () => {
     const held = says('/held');
     const waits = async () => (await router.counts())['router_http_requests_in_flight'] === 1;
     await pollUntil('the request to be held', waits);
@@ -56,9 +73,14 @@ describe('a valid configuration', () => {
     expect(before).toMatch(/^"route";r=2/);
     expect(await router.reload()).toBe('applied');
     expect((await fetch(`${router.url}/counted`)).headers.get('ratelimit')).toMatch(/^"route";r=1/);
+    const limit = 'rate-limit: { action: { requests: 3, perSeconds: 600, by: route }';
+    const ofPosts = limit.replace('{', '{ condition: { name: method, methods: [POST] },');
+    router.write('map.yml', mapWith().replace(`- ${limit} }`, `- ${ofPosts} }\n      - ${limit} }`));
+    expect(await router.reload(), 'with another step before it').toBe('applied');
+    expect((await fetch(`${router.url}/counted`)).headers.get('ratelimit')).toMatch(/^"route";r=0/);
   });
 
-  it('keys that need a restart, such as the port: a notice names them, everything else takes effect', async () => {
+  it('keys that need a restart, such as the port: a notice names them, and everything else takes effect', async () => {
     router.write('map.yml', mapWith({ says: 'second' }));
     const properties = `oauth.issuer=${router.issuer}\nadmission.initialLimit=9\nconductor.connections=7\n`;
     router.write('router.properties', properties);
@@ -77,11 +99,21 @@ describe('a valid configuration', () => {
     expect(await router.reload()).toBe('applied');
     expect(await router.notice()).toBe('');
   });
+
+  it('limits in a Redis that the router is not connected to: both keys need a restart, and everything else takes effect', async () => {
+    router.write('map.yml', mapWith({ says: 'second' }));
+    const redis = 'redis.url=redis://127.0.0.1:9\nlimits.store=redis\n';
+    router.write('router.properties', `oauth.issuer=${router.issuer}\n${redis}`);
+    expect(await router.reload()).toBe('applied');
+    expect(await says()).toBe('second');
+    expect((await fetch(`${router.url}/counted`)).headers.get('ratelimit')).toMatch(/^"route";/);
+    expect(await router.notice()).toContain('only after a restart: redis.url, limits.store');
+  });
 });
 
 describe('an invalid configuration', () => {
   const issuer = () => `oauth.issuer=${router.issuer}\n`;
-  /** Number of the case, so that each case applies a text that differs from the previously active one. */
+  /** Number of the current case. It makes the text that each case applies differ from the previously active text. */
   let round = 0;
   const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
     ['invalid YAML', 'map.yml', () => 'http: [\n', /map\.yml:2:1: Flow sequence in block collection must be/],
@@ -130,6 +162,12 @@ describe('an invalid configuration', () => {
       'map.yml',
       () => mapWith({ says: 'after' }).replace('moviesWF, version: 1', 'moviesWF, version: 7'),
       /definitions: /,
+    ],
+    [
+      'limits in Redis without its address',
+      'router.properties',
+      () => `${issuer()}limits.store=redis\n`,
+      /limits\.store = redis needs redis\.url/,
     ],
     [
       'an algorithm that cannot be accepted',
@@ -182,7 +220,7 @@ it.each([
   },
 );
 
-it('a plugin with a syntax error: is loaded once it has been corrected', async () => {
+it('a plugin with a syntax error is loaded once it has been corrected', async () => {
   router.write('corrected.ts', 'export const version = ;');
   router.write('map.yml', mapWith({ says: 'corrected' }).replace('PLUGIN', join(router.dir, 'corrected.ts')));
   expect(await router.reload()).toBe('refused');
@@ -196,7 +234,7 @@ it('a plugin with a syntax error: is loaded once it has been corrected', async (
 
 // The last tests, because one more reload may follow them.
 describe('concurrent signals', () => {
-  it('two signals at once: the files as of the last one become active', async () => {
+  it('two signals at once: the files as of the last signal become active', async () => {
     for (const round of byDepth(['a', 'b'], ['a', 'b', 'c', 'd', 'e'])) {
       router.write('map.yml', mapWith({ says: `${round}1` }));
       router.program.process.kill('SIGHUP');

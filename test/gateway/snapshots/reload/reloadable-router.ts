@@ -1,4 +1,4 @@
-// A router as a process, with its own gateway configuration and property file, which a test changes while it runs.
+// A router process with its own gateway configuration and property file, which a test can change while the router runs.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ export function mapWith({ says = 'first', port = '${router.port}' }: { says?: st
     );
 }
 
-/** A policy that responds with its parameter: immediately, or after a request for `/held?go`. */
+/** A plugin whose policy responds with its parameter, immediately or after a request for `/held?go`. */
 const plugin = `
 import { declarePolicy, definePolicy } from ${JSON.stringify(join(rootDir, 'gateway/plugin-api/plugin-api.ts'))};
 export const version = '1.0.0';
@@ -78,7 +78,7 @@ export async function startReloadableRouter(env: Record<string, string> = {}) {
   const counts = () => readCounts(operationsUrl);
   return {
     ...{ url: String(program.ready['url']), dir, program, issuer: provider.issuer },
-    /** Writes a file in the router's directory: `map.yml`, `router.properties`. */
+    /** Writes a file in the router's directory, such as `map.yml` or `router.properties`. */
     write,
     /** Returns every counter and gauge of the router. */
     counts,

@@ -1,9 +1,10 @@
-// Tests of which refused reloads are repeated, and of what repeated reloads log.
+// Tests of the repetition of refused reloads, and of what repeated reloads log.
 
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { beforeEach, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '#lib/config/load.ts';
+import type { Config } from '#lib/config/schema.ts';
 import { GatewayHost } from '../../../../gateway/snapshots/gateway-host.ts';
 import { Reloader } from '../../../../gateway/snapshots/reload/reloader.ts';
 
@@ -13,29 +14,28 @@ interface Line {
   readonly problems: readonly string[];
 }
 
+let config: Config;
 let gatewayHost: GatewayHost;
 let reloader: Reloader;
 let lines: Line[];
 let loads: number;
-/** The error of each load. */
+/** The error with which each load fails. */
 let error: Error;
 /** The signal of the last load. */
 let signal: AbortSignal;
 
+function createGatewayHost(): GatewayHost {
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Line) });
+  return new GatewayHost({ config, log, metrics: new Registry(), tracer: undefined, reportError: () => undefined });
+}
+
 const outage = (...problems: string[]) => new ConfigError(problems, { isOutage: true });
 
 beforeEach(async () => {
+  config = (await loadConfig({ env: {} })).config;
   lines = [];
   loads = 0;
-  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Line) });
-  const { config } = await loadConfig({ env: {} });
-  gatewayHost = new GatewayHost({
-    config,
-    log,
-    metrics: new Registry(),
-    tracer: undefined,
-    reportError: () => undefined,
-  });
+  gatewayHost = createGatewayHost();
   reloader = new Reloader({
     gatewayHost,
     started: { config } as never,
@@ -82,7 +82,7 @@ it('does not repeat a reload with other problems, not even after an outage', asy
   expect(logged()).toEqual([['a is down'], ['a is wrong']]);
 });
 
-it('does not repeat a reload during another one', async () => {
+it('does not repeat a reload while another reload runs', async () => {
   error = outage('a is down');
   await reloader.reload('SIGHUP');
   const running = reloader.reload('SIGHUP');

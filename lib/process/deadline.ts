@@ -1,0 +1,12 @@
+// A deadline for work that cannot be aborted.
+
+/**
+ * Returns the result of the work; after the deadline, ignores it.
+ * @param subject begins the message of the error
+ * @throws Error when the work has not ended after `ms` milliseconds
+ */
+export async function withDeadline<T>(subject: string, ms: number, work: T | Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`${subject} has not ended within ${ms / 1_000} s`)), ms);
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
