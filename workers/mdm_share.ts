@@ -1,7 +1,7 @@
 // The worker of task type mdm_share: sends a person's cccid to the adaptor of one interested college and reports it to
 // MDM.
 
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
 import { adaptorOf } from './back-end/adaptor-of.ts';
 import { deliver, postToMdm } from './mdm/deliver.ts';
@@ -19,8 +19,8 @@ interface ShareInput {
   /** Execution id of the PATCH that is shared. */
   sourceExecutionId: string;
   requestId: string;
-  /** Number of newer cccids sent so far, this one included; undefined for the cccid of the task. */
-  correction?: number;
+  /** Distinguishes the Idempotency-Keys of a newer cccid; undefined for the cccid of the task. */
+  correctionId?: string;
 }
 
 type PackedShareInput = Omit<ShareInput, keyof PackedSystem> & PackedSystem;
@@ -54,14 +54,18 @@ async function share(
   // A PATCH that succeeded in an earlier attempt is not repeated when only MDM was unavailable.
   progress['status'] ??= await sendToAdaptor(input, dependencies);
   let shared = input;
+  // After a correction in an earlier attempt, the adaptor may have a cccid that this attempt does not know.
+  let isLastSent = progress['corrections'] === undefined;
   for (let sent = 0; sent < maxCorrections; sent++) {
     const current = await reportToMdm(shared, 'shared', dependencies);
-    if (current === undefined || current === shared.cccid)
+    // Without the current cccid, a PATCH could replace a newer value with an older one.
+    if (current === undefined || (isLastSent && current === shared.cccid))
       return { status: 'COMPLETED', outputData: { status: progress['status'] } };
-    const correction = Number(progress['corrections'] ?? 0) + 1;
-    shared = { ...input, cccid: current, correction };
+    shared = { ...input, cccid: current, correctionId: randomUUID() };
+    isLastSent = true;
+    // Counted before the PATCH, which may be applied even if it fails.
+    progress['corrections'] = Number(progress['corrections'] ?? 0) + 1;
     progress['status'] = await sendToAdaptor(shared, dependencies);
-    progress['corrections'] = correction;
   }
   throw new RetryableError('MDM returns a different cccid each time');
 }
@@ -109,11 +113,13 @@ async function reportToMdm(
   return typeof current === 'string' && current !== '' ? current : undefined;
 }
 
-/** Returns the same key when a share is started twice. It is a hash, so it reveals no personal data. */
+/**
+ * Returns the same key when a share is started twice, but another key for each correction: a cccid can be one that was
+ * sent before, by this execution or another one. It is a hash, so it reveals no personal data.
+ */
 function idempotencyKeyOf(input: ShareInput, purpose: string): string {
-  const { sourceExecutionId, misCode, sisPersonId, cccid, correction = 0 } = input;
-  // Only from the second correction on can a cccid be one that was sent before.
-  const repetition = correction > 1 ? [correction] : [];
-  const hash = createHash('sha256').update(JSON.stringify([misCode, sisPersonId, cccid, purpose, ...repetition]));
+  const { sourceExecutionId, misCode, sisPersonId, cccid, correctionId } = input;
+  const correction = correctionId === undefined ? [] : [correctionId];
+  const hash = createHash('sha256').update(JSON.stringify([misCode, sisPersonId, cccid, purpose, ...correction]));
   return `${sourceExecutionId}-${hash.digest('hex').slice(0, 32)}`;
 }

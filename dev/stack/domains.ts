@@ -5,8 +5,8 @@ import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
 import { gatewayDir } from '#lib/config/folders.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { forColleges } from '#lib/conductor/definitions/for-colleges.ts';
-import { type Definitions, readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
-import { taskTypesOf } from '#lib/conductor/definitions/workflow-tasks.ts';
+import { readDefinitions } from '#lib/conductor/definitions/load-definitions.ts';
+import { type StartedWorkflow, workerQueues } from '#lib/conductor/definitions/worker-queues.ts';
 import { readGatewayConfig } from '../../gateway/configuration/read-gateway-config.ts';
 import { actionsOf } from '../../gateway/plugin-api/gateway-routes.ts';
 import { backEndWorkers } from '../../workers/back-end_intake.ts';
@@ -33,9 +33,9 @@ export async function stackDomains(config: Config): Promise<StackDomain[]> {
   const dir = gatewayDir();
   const definitions = forColleges(readDefinitions(dir), config);
   const workers: WorkerRegistry = { ...backEndWorkers(config), ...(await findWorkers(dir)) };
-  const routed = routedTypes(definitions, config);
+  const queues = workerQueues(definitions, startedWorkflows(config), config);
   const domains = [...names].map((name) => {
-    const queued = [...routed, ...handledTypes(definitions, name)];
+    const queued = queues.filter(({ domain }) => domain === name).map(({ taskType }) => taskType);
     const served = Object.entries(workers).filter(
       ([type, { pools, onlyNamedIn }]) =>
         pools.includes('domain') && (onlyNamedIn !== 'domain' || queued.includes(type)),
@@ -45,23 +45,9 @@ export async function stackDomains(config: Config): Promise<StackDomain[]> {
   return domains.filter(({ taskTypes }) => taskTypes.length > 0);
 }
 
-/** Returns the task types of the workflows that routes start in the domain of a college (`domainOf`). */
-function routedTypes(definitions: Definitions, config: Config): string[] {
+/** Returns the parameters of each step with the policy `workflow` in the gateway configuration. */
+function startedWorkflows(config: Config): StartedWorkflow[] {
   const rootDir = gatewayDir();
   const { steps } = readGatewayConfig({ config, rootDir, file: resolve(rootDir, config['router.gatewayConfigFile']) });
-  const actions = actionsOf([...steps.values()].flat(), 'workflow');
-  return actions.flatMap(({ name, domainOf }) => (domainOf === undefined ? [] : typesOf(definitions, name)));
-}
-
-/** Returns the types of the tasks that event handlers queue in a domain. */
-function handledTypes(definitions: Definitions, domain: string): string[] {
-  const starts = definitions.eventHandlers.flatMap(({ definition }) => definition.actions);
-  return starts.flatMap(({ start_workflow: { name, taskToDomain } }) =>
-    typesOf(definitions, name).filter((type) => (taskToDomain[type] ?? taskToDomain['*']) === domain),
-  );
-}
-
-/** Returns the task types of all versions of a workflow, because executions of earlier versions may still run. */
-function typesOf({ workflows }: Definitions, workflow: unknown): string[] {
-  return workflows.flatMap(({ definition }) => (definition.name === workflow ? taskTypesOf(definition) : []));
+  return actionsOf([...steps.values()].flat(), 'workflow');
 }

@@ -29,7 +29,7 @@ interface Server {
 const probeEveryMs = 500;
 const healthTimeoutMs = 1_000;
 /** A timer can fire about this much before its deadline, which is rounded to milliseconds. */
-const timerToleranceMs = 2;
+export const timerToleranceMs = 2;
 
 /**
  * Distributes calls over several servers. A server that does not respond to a call is excluded until its health check

@@ -2,7 +2,7 @@
 
 import { EngineError } from './engine-error.ts';
 import { EngineContact } from './engine-contact.ts';
-import { EngineServers, type EngineServersOptions } from './engine-servers.ts';
+import { EngineServers, type EngineServersOptions, timerToleranceMs } from './engine-servers.ts';
 import {
   executionRequest,
   jsonBody,
@@ -45,6 +45,17 @@ export interface EngineCall {
   outcome: number | 'unreachable' | 'interrupted';
   /** See {@link EngineError}. */
   isStarting?: boolean;
+  /** True when the call ended without a response at its own deadline, which was shorter than {@link conclusiveAfterMs}. */
+  endedEarly?: boolean;
+}
+
+/**
+ * Returns the time in milliseconds after which a start without a response is a failure of the engine: half of the
+ * general timeout, at most 5 s. A healthy engine starts an execution much faster, even under load. Deadlines of requests
+ * are often as long as the general timeout or little shorter, so they must not all be inconclusive.
+ */
+export function conclusiveAfterMs(generalTimeoutMs: number): number {
+  return Math.min(generalTimeoutMs / 2, 5_000);
 }
 
 /** A client of one engine. Every call throws an EngineError on failure. */
@@ -135,9 +146,13 @@ export class Engine {
    */
   async request(request: EngineRequest): Promise<EngineResponse> {
     const startedAt = performance.now();
+    const { timeoutMs = this.#timeoutMs } = request;
     const report = (outcome: EngineCall['outcome']) => {
       const isStarting = !this.#contact.isMade;
-      this.#observe?.({ request, startedAt, ms: performance.now() - startedAt, outcome, isStarting });
+      const ms = performance.now() - startedAt;
+      const isEarly = timeoutMs < conclusiveAfterMs(this.#timeoutMs) && ms > timeoutMs - timerToleranceMs;
+      const endedEarly = isEarly && typeof outcome === 'string';
+      this.#observe?.({ request, startedAt, ms, outcome, isStarting, endedEarly });
     };
     try {
       const response = await this.#send(request);

@@ -1,11 +1,13 @@
 // The conductor plugin: policies `workflow` (requests become executions), `executions` and `engine-api`.
 
+import { workerQueues } from '#lib/conductor/definitions/worker-queues.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { PluginContext } from '../../gateway/plugin-api/plugin-api.ts';
 import { createResponseOptions } from './create-client-parts.ts';
 import { createExecutionsPolicy, executionsDeclaration } from './async-executions/executions-policy.ts';
 import { createLinks, type LinksOf } from './execution/links.ts';
-import { createEngineApiPolicy, engineApiDeclaration } from './task-api/engine-api.ts';
+import { createEngineApiPolicy } from './task-api/engine-api.ts';
+import { engineApiDeclaration } from './task-api/engine-api-declaration.ts';
 import { createSharedState, type SharedState } from './shared-state.ts';
 import { IdempotentStart } from './idempotency/idempotent-start.ts';
 import { createActivationCheck, createEngineCheck, createWorkersCheck, PollData } from './readiness.ts';
@@ -35,6 +37,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   const shipped = definitions.workflows.map(({ definition }) => definition);
   const eventHandlers = definitions.eventHandlers.map(({ definition }) => definition);
   const taskTypes = definitions.taskDefs.map(({ definition }) => definition.name);
+  const neededQueues = workerQueues(definitions, [...workflowSteps.keys()], config);
 
   const workflowDependencies = createWorkflowDependencies(sharedState, config, {
     versions,
@@ -61,7 +64,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   services.addReadinessCheck('workers', createWorkersCheck(pollData, queues, taskTypes));
   services.addActivationCheck('definitions', createActivationCheck(engine, { needed, inUse: () => inUse.needed }));
   services.onActivate(() => {
-    Object.assign(inUse, { needed, taskTypes, eventHandlers });
+    Object.assign(inUse, { needed, queues: neededQueues, eventHandlers });
     // Clients still find executions that they started under a previous configuration.
     for (const { workflow } of workflowSteps.values()) dependencies.workflows.add(workflow);
     metadata.clear();

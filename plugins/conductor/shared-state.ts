@@ -2,6 +2,7 @@
 
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
+import type { WorkerQueue } from '#lib/conductor/definitions/worker-queues.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import type { SharedServices } from '../../gateway/plugin-api/plugin-api.ts';
@@ -39,8 +40,8 @@ const maxResultWaitMs = 10_000;
 interface InUse {
   /** Versions that its routes may start. */
   needed: readonly NeededWorkflow[];
-  /** Every task type that the product ships. */
-  taskTypes: readonly string[];
+  /** Queues in which it schedules tasks. */
+  queues: readonly WorkerQueue[];
   /** Event handlers that the product ships, as this configuration activates them. */
   eventHandlers: readonly EventHandler[];
 }
@@ -71,7 +72,7 @@ export function createSharedState(services: SharedServices) {
     telemetry.handedOut(task);
   };
   const dispatch = createDispatch(services, { engine, waiters, queues, metadata, completions, handedOut });
-  const inUse: InUse = { needed: [], taskTypes: [], eventHandlers: [] };
+  const inUse: InUse = { needed: [], queues: [], eventHandlers: [] };
   const needs = new EngineNeeds(engine, () => inUse.eventHandlers);
   const dependencies = {
     ...{ engine, waiters, queues, metadata, completions, log, draining, handedOut },
@@ -83,7 +84,7 @@ export function createSharedState(services: SharedServices) {
     withTrace: (task: Task) => telemetry.traces.withTrace(task),
     dispatchesTasks: () => !draining.aborted || !waiters.isIdle,
   };
-  createGauges(services, { ...dependencies, calls: () => engines.calls(), taskTypes: () => inUse.taskTypes });
+  createGauges(services, { ...dependencies, calls: () => engines.calls(), neededQueues: () => inUse.queues });
   const clientDependencies = createClientDependencies(services, { ...dependencies, engine: engines.clients });
 
   services.addReadinessNotice('engine-servers', () =>

@@ -21,7 +21,7 @@ const properties = () => readFileSync(join(copy.dir, 'config/default.properties'
 const add = (mis: string, ...options: string[]) => runCli(['add-college', mis, ...options, '--dir', copy.dir]);
 
 describe('add-college', () => {
-  it('writes the address and task domain beside those of other colleges, and check passes', async () => {
+  it('writes the address and task domain after those of other colleges, and check passes', async () => {
     const before = properties();
     const { exitCode, stdout } = await add('003', '--url', url);
     expect({ exitCode, stdout }).toMatchObject({
@@ -33,7 +33,7 @@ describe('add-college', () => {
     expect((await runCli(['check', '--dir', copy.dir])).exitCode).toBe(0);
   });
 
-  it('says where requests go, which workers serve them and which event handler shares changes', async () => {
+  it('reports, as JSON, the path of requests, the college and its event handler', async () => {
     const { json } = await add('X7', '--url', url, '--domain', 'campus-b', '--json');
     expect(json()).toEqual({
       ...{ ok: true, changed: ['config/default.properties'], path: '/adaptor/X7/*' },
@@ -42,7 +42,7 @@ describe('add-college', () => {
     });
   });
 
-  it('shows the address of the adaptor only for routes to adaptors: workers know the address of a plain back end', async () => {
+  it('shows the address of the adaptor only for routes to adaptors, not for those to plain back ends', async () => {
     await addPlainRoute();
     const { stdout } = await add('003', '--url', url);
     expect(stdout).toContain(
@@ -60,7 +60,7 @@ describe('add-college', () => {
     expect(stdout).toContain('run workers beside the back end\n');
   });
 
-  it('prints a git command that undoes the change only when it undoes nothing else', requires('git'), async () => {
+  it('suggests git for undoing the change only when the command would undo nothing else', requires('git'), async () => {
     const byHand = 'Undo: remove what was added to config/default.properties';
     expect((await add('003', '--url', url)).stdout).toContain(byHand);
     execFileSync('git', ['-C', copy.dir, 'init'], { stdio: 'pipe' });
@@ -147,7 +147,7 @@ async function addPlainRoute(): Promise<void> {
   copy.replace('gateway.config.yml', 'name: libraryWF', 'domainOf: mis, name: libraryWF');
 }
 
-/** Returns the handler that the template yields for college 003, for a separate file. */
+/** Returns the handler that the template yields for college 003, as the content of a file of its own. */
 async function ownHandler(): Promise<object> {
   const template = readFileSync(join(copy.dir, 'event-handlers/mdm-share-{mis}.json'), 'utf8');
   return JSON.parse(
@@ -158,14 +158,14 @@ async function ownHandler(): Promise<object> {
   ) as object;
 }
 
-describe('what the engine gets', () => {
+describe('what apply changes in the engine', () => {
   let engine: FakeEngine;
   beforeEach(async () => {
     engine = await startFakeEngine();
   });
   afterEach(() => engine.stop());
 
-  it('is the event handler of the college, as the only change', async () => {
+  it('is only the event handler of the college', async () => {
     const apply = () => runCli(['apply', '--yes', '--engine', engine.url, '--dir', copy.dir]);
     await apply();
     const known = engine.eventHandlers.length;

@@ -1,4 +1,4 @@
-// Tests of `add-route` in a temporary folder: its files pass `check`, and rejected input changes nothing.
+// Tests of `add-route` in a temporary folder: the files that it writes pass `check`, and bad input changes nothing.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ describe('add-route', () => {
       expect(await format(textOf(file), { ...options, filepath: file })).toBe(textOf(file));
   });
 
-  it('its definitions are those of the movies route with other names', async () => {
+  it('writes the same definitions as those of the movies route, with other names', async () => {
     await addRoute();
     const rename = (file: string) => JSON.parse(textOf(file).replaceAll('movies', 'example')) as object;
     const withoutDescription = (value: object) => ({ ...value, description: '' });
@@ -70,7 +70,7 @@ describe('add-route', () => {
       expect(withoutDescription(definitionOf(ours))).toEqual(withoutDescription(rename(own)));
   });
 
-  it('a write → a task timeout that outlives a restart of the engine, and the scope for writes', async () => {
+  it('a write → a task timeout longer than a restart of the engine, and the scope for writes', async () => {
     const { exitCode, stdout } = await addRoute('samples', {
       path: '/samples,/samples/*',
       methods: 'get,post',
@@ -109,20 +109,20 @@ describe('add-route', () => {
   });
 
   it.each([
-    ['a bad name', 'Example', {}, /the name Example is not valid/],
+    ['an invalid name', 'Example', {}, /the name Example is not valid/],
     ['a taken name', 'movies', {}, /the name movies is already used by the apiEndpoint, the pipeline, .*movies\.url/],
     ['the name of a worker with a file of its own', 'college-adaptor', {}, /the worker of college-adaptor_intake/],
     ['a path that another route serves', 'example', { path: '/movies/:id' }, /--path: \/movies\/:id overlaps \/movies/],
     ['a path within another route', 'example', { path: '/adaptor/001/x' }, /overlaps \/adaptor\/:mis\/\* of the route/],
-    ['a path without its slash', 'example', { path: 'example' }, /--path: example is not a path/],
+    ['a path without a slash', 'example', { path: 'example' }, /--path: example is not a path/],
     ['a path that begins with a parameter', 'example', { path: '/:any' }, /its first segment must be plain/],
     ['a path that OpenAPI cannot express', 'example', { path: '/a/(.*)' }, /cannot be described/],
-    ['a path with other methods', 'example', { path: '/movies/:id', methods: 'PUT' }, /overlaps \/movies\/:title of/],
+    ['a taken path, other methods', 'example', { path: '/movies/:id', methods: 'PUT' }, /overlaps \/movies\/:title of/],
     ['one parameter twice', 'example', { path: '/a/:x/:x' }, /two parameters with the same name/],
     ['an unknown method', 'example', { methods: 'GET,FETCH' }, /--methods: FETCH is not one of GET, POST/],
     ['a URL without http', 'example', { url: 'ftp://files' }, /--url must be a URL with http or https/],
     ['a URL with a password', 'example', { url: 'http://a:b@c' }, /--url contains credentials/],
-    ['another prefix', 'example', { strip: '/cat' }, /--strip: \/example\/:course_id does not begin with \/cat/],
+    ['a wrong prefix', 'example', { strip: '/cat' }, /--strip: \/example\/:course_id does not begin with \/cat/],
     [
       'an empty prefix',
       'example',
@@ -130,7 +130,7 @@ describe('add-route', () => {
       /^--strip: "" is not a path: write \/segment, without a slash at its end$/m,
     ],
     ['a prefix with a slash at its end', 'example', { strip: '/example/' }, /^--strip: "\/example\/" is not a path/m],
-    ['a parameter that is not there', 'example', { 'mis-codes': 'mis' }, /every path needs the parameter :mis/],
+    ['a parameter that the path lacks', 'example', { 'mis-codes': 'mis' }, /every path needs the parameter :mis/],
   ])('%s: refused, and nothing is written', async (_title, name, options, expected) => {
     const before = allTexts();
     const { exitCode, stdout, stderr } = await addRoute(name, options);
@@ -152,7 +152,7 @@ describe('add-route', () => {
     expect(stderr.trim().split('\n')).toHaveLength(4);
   });
 
-  it('a folder with problems: they are listed, and nothing is written', async () => {
+  it('a folder with problems: the problems are listed, and nothing is written', async () => {
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, version: 3');
     const before = allTexts();
     expect((await addRoute()).stderr).toMatch(
@@ -161,7 +161,7 @@ describe('add-route', () => {
     expect(allTexts()).toEqual(before);
   });
 
-  it('a problem that only the finished files show: listed, and every file is as it was', async () => {
+  it('a problem that only the finished files show: it is listed, and every file is restored', async () => {
     // Removes the policy in-flight from this gateway.
     copy.replace('gateway.config.yml', 'in-flight, ', '');
     copy.replace('gateway.config.yml', '      - in-flight: # only clients with client.<client id>.maxInFlight\n', '');

@@ -21,8 +21,8 @@ interface CheckJson {
   configuration: { key: string; value?: string; origin: string }[];
 }
 
-describe('router check', () => {
-  it('the unchanged product: ok, its parts and its budget, exit 0', async () => {
+describe('service-router check', () => {
+  it('the unchanged product: ok, with its parts and its timeout budget, exit 0', async () => {
     const { exitCode, stdout, stderr } = await runCli(['check']);
     expect(stderr).toBe('');
     expect(exitCode).toBe(0);
@@ -49,7 +49,7 @@ describe('router check', () => {
     expect(stderr).toMatch(/\d+ problems\n$/);
   });
 
-  it('a method that no step "bearer" applies to: an error that names it', async () => {
+  it('a method to which no step of the policy "bearer" applies: an error that names it', async () => {
     copy.replace(
       'gateway.config.yml',
       'action: { writeScope: sisdata_W }',
@@ -62,7 +62,19 @@ describe('router check', () => {
     );
   });
 
-  it('versions: each needs its definition', async () => {
+  it('a step of the policy "bearer" that never runs: an error that names it, and one that names the open methods', async () => {
+    const pipeline = '    apiEndpoints: [movies]\n    policies:\n';
+    const step = '      - workflow: { action: { name: moviesWF, version: 1, strip: /movies } }\n';
+    copy.replace('gateway.config.yml', pipeline, `${pipeline}${step}`);
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\.policies\[1\]\.bearer: this step never runs, because "workflow"/m,
+    );
+    expect(stderr).toMatch(/apiEndpoint "movies" accepts GET, HEAD without a token/);
+  });
+
+  it('several versions: each needs its own definition', async () => {
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 90, 2: 10 }');
     const missing = await runCli(['check', '--dir', copy.dir]);
     expect(missing.exitCode).toBe(1);
@@ -93,7 +105,7 @@ describe('router check', () => {
     expect(stdout.match(/college-adaptor_intake/g)).toHaveLength(1);
   });
 
-  it('a broken gateway.config.yml: its problems are listed together with problems of the definitions', async () => {
+  it('a broken gateway.config.yml: its problems are listed together with those of the definitions', async () => {
     copy.replace('gateway.config.yml', 'apiEndpoints: [movies]', 'apiEndpoints: [films]');
     copy.replace('workflows/tasks/mdm_notify.json', '"FIXED"', '"SOMETIMES"');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
@@ -112,7 +124,7 @@ describe('router check', () => {
     expect(stderr).toMatch(/^gateway\.config\.yml:\d+:\d+: policies\[1\]: no plugin provides "bearer"$/m);
   });
 
-  it('a configuration with policies that became parameters: each problem says what to write instead', async () => {
+  it('policies that are parameters now: each problem says what to write instead', async () => {
     copy.replace('gateway.config.yml', 'mis-codes, workflow', 'mis-codes, admission, compress, workflow');
     copy.replace(
       'gateway.config.yml',
@@ -137,7 +149,7 @@ describe('router check', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^pipelines\.adaptor\.policies\[\d\]\.compress: compression/));
   });
 
-  it('the deprecated name of a response deadline: means the same, and is refused beside the current name', async () => {
+  it('the deprecated name of a response deadline: has the same effect; refused beside the current name', async () => {
     copy.replace(
       'gateway.config.yml',
       'name: moviesWF, version: 1,',
@@ -152,7 +164,7 @@ describe('router check', () => {
     expect(stderr).toMatch(/movies.*: waitBudgetMs is the deprecated name of responseDeadlineMs: keep one of them/);
   });
 
-  it('an invalid configuration: its problems are listed together with problems of the definitions', async () => {
+  it('an invalid configuration: its problems are listed together with those of the definitions', async () => {
     copy.write('event-handlers/mdm.json', '{');
     const env = { ROUTER_PORT: 'eighty', WORKERS_CONCURRENCY: '0' };
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir], env);
@@ -162,7 +174,7 @@ describe('router check', () => {
     expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /m);
   });
 
-  it('a configuration that lets a back end take longer than clients wait: refused by the budget', async () => {
+  it('a configuration that lets a back end take longer than clients wait: refused', async () => {
     const { exitCode, stderr } = await runCli(['check'], { WORKERS_BACKENDTIMEOUTMS: '30000' });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
@@ -183,7 +195,7 @@ describe('router check', () => {
     expect(stdout).toMatch(/^oauth\.issuer +- +not set$/m);
   });
 
-  it('a deprecated name of a key: a warning on stderr and in the JSON, and the value is used', async () => {
+  it('the deprecated name of a key: a warning on stderr and in the JSON, and the value is used', async () => {
     const { exitCode, stderr, json } = await runCli(['check', '--json'], { ROUTER_WAITBUDGETMS: '26000' });
     const warning = 'environment: router.waitBudgetMs is deprecated: set router.responseDeadlineMs instead';
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: `warning: ${warning}\n` });
@@ -192,7 +204,7 @@ describe('router check', () => {
     expect(timeOuts).toContainEqual(expect.objectContaining({ responseDeadlineMs: 26_000, waitBudgetMs: 26_000 }));
   });
 
-  it('--json: one document with budget and configuration', async () => {
+  it('--json: one document with the timeout budget and the configuration', async () => {
     const result = await runCli(['check', '--json'], { OPS_CLIENTSECRET: 'do-not-show' });
     const { ok, problems, timeOuts, configuration } = result.json<CheckJson>();
     expect({ ok, problems }).toEqual({ ok: true, problems: [] });
@@ -228,8 +240,8 @@ describe('router check', () => {
   });
 });
 
-describe('router check, OpenAPI descriptions of back ends', () => {
-  it('a missing file, and one that describes an unrouted path: each at its place in the YAML, exit 1', async () => {
+describe('service-router check, OpenAPI descriptions of back ends', () => {
+  it('a missing file or one that describes an unrouted path: reported at its place in the YAML, exit 1', async () => {
     copy.replace('gateway.config.yml', 'config/openapi/movies.yml', 'config/openapi/films.yml');
     copy.replace('gateway.config.yml', 'strip: /lmsDW }', 'strip: /lms }');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
@@ -249,8 +261,8 @@ function placeOf(file: string, text: string): string {
   return `${file}:${before.split('\n').length}:${before.length - before.lastIndexOf('\n')}`;
 }
 
-describe('check, the parameters of policies', () => {
-  it('reports every misspelled and ill-typed parameter with its line and column', async () => {
+describe('service-router check, the parameters of policies', () => {
+  it('reports every parameter with a wrong name or type, with its line and column', async () => {
     copy.replace('gateway.config.yml', 'writeScope: sisdata_W', 'writScope: sisdata_W');
     copy.replace('gateway.config.yml', 'parameter: mis, after', 'parameter: 7, after');
     copy.replace('gateway.config.yml', 'version: 1, strip: /movies', 'version: one, stripp: /movies');
@@ -269,7 +281,7 @@ describe('check, the parameters of policies', () => {
     ]);
   });
 
-  it('reports a rate that the configuration makes ill-typed, at the place of its use', async () => {
+  it('reports a rate of the wrong type, and the place where it is used', async () => {
     copy.replace('gateway.config.yml', 'requests: ${router.rateLimitPerSecond}', 'requests: many');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
@@ -277,7 +289,7 @@ describe('check, the parameters of policies', () => {
     expect(stderr).toContain('action.requests: must be integer');
   });
 
-  it('reports where the text stops being valid YAML, and nothing after that', async () => {
+  it('reports the place where the text stops being valid YAML, and nothing after it', async () => {
     copy.replace('gateway.config.yml', '\npipelines:', '\npipelines: ]');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
@@ -287,7 +299,7 @@ describe('check, the parameters of policies', () => {
   });
 
   it.each(['', 'host: a.example.org\n    '])(
-    'reports two endpoints with the same path and method, which the OpenAPI document cannot hold: %j',
+    'reports two endpoints with the same path and method, which OpenAPI cannot describe: %j',
     async (host) => {
       copy.replace(
         'gateway.config.yml',
@@ -301,7 +313,7 @@ describe('check, the parameters of policies', () => {
   );
 });
 
-describe('check, the paths of executions', () => {
+describe('service-router check, the paths of executions', () => {
   it('reports routes that start workflows when no endpoint serves the responses of executions', async () => {
     copy.replace('gateway.config.yml', 'serve: response', 'serve: status');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
@@ -311,7 +323,7 @@ describe('check, the paths of executions', () => {
     );
   });
 
-  it('reports a path of executions from which no link can be made', async () => {
+  it('reports a path of executions from which the router cannot make a link', async () => {
     copy.replace('gateway.config.yml', 'paths: /executions/:id\n', 'paths: /executions/:tenant/:id\n');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
@@ -321,7 +333,7 @@ describe('check, the paths of executions', () => {
   });
 });
 
-describe('check --dir', () => {
+describe('service-router check --dir', () => {
   it('loads the plugins of the directory', async () => {
     const contract = JSON.stringify(join(productDir, 'gateway/plugin-api/plugin-api.ts'));
     copy.write('package.json', '{"type":"module"}');

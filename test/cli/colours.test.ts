@@ -27,7 +27,7 @@ describe('colours', () => {
     expect(fitStream(lines, new PassThrough(), { FORCE_COLOR: '1' })).toBe('\x1b[32m+ new\x1b[39m\nplain\n');
   });
 
-  it('untrusted text: control sequences are escaped', () => {
+  it('untrusted text: control characters are escaped', () => {
     expect(printable('red\x1b[31m\r\n\x9b2Jalert\x07')).toBe('red\\u001b[31m\\u000d\\u000a\\u009b2Jalert\\u0007');
     expect(printable('Zoë 漢字')).toBe('Zoë 漢字');
   });

@@ -1,4 +1,4 @@
-// Tests of what commands have in common: help, options, and errors about arguments, engine, router or definitions.
+// Tests of what commands have in common: help, options, and errors in arguments, definitions, the engine or the router.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ describe('the command line', () => {
     expect(await runCli([option])).toMatchObject({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it('one name for the program: in every usage line and every example', async () => {
+  it('the program has the same name in every usage line and every example', async () => {
     for (const { command } of commandsOf(createProgram())) {
       const help = helpOf(command);
       expect(help).toMatch(/^Usage: service-router\b/);
@@ -51,7 +51,7 @@ describe('the command line', () => {
     }
   });
 
-  it('one list of confirmation options: every command with --yes has --dry-run, with the same meaning', () => {
+  it('every command with --yes has --dry-run, with the same meaning', () => {
     const asking = commandsOf(createProgram()).filter(({ command }) =>
       command.options.some(({ long }) => long === '--yes'),
     );
@@ -66,12 +66,12 @@ describe('the command line', () => {
     }
   });
 
-  it('one rule for the folder: every command that reads a gateway has --dir, and refuses a folder that is not there', async () => {
+  it('every command that reads a gateway has --dir, and refuses a folder that does not exist', async () => {
     const leaves = commandsOf(createProgram()).filter(({ command }) => command.commands.length === 0);
     const withDir = leaves.filter(({ command }) => command.options.some(({ long }) => long === '--dir'));
     const others = leaves.filter((leaf) => !withDir.includes(leaf)).map(({ words }) => words.join(' '));
     expect(others.toSorted()).toEqual(['completion', 'init', 'start', 'test']);
-    // `dump` writes to its folder, so the folder need not exist.
+    // `dump` writes to its folder, so the folder does not have to exist.
     for (const { command, words } of withDir.filter(({ words: [name] }) => name !== 'dump')) {
       const required = command.options.filter(({ mandatory }) => mandatory).flatMap(({ long }) => [long ?? '', '/a']);
       const ids = command.registeredArguments.map(() => '00000000-0000-0000-0000-000000000000');
@@ -85,7 +85,7 @@ describe('the command line', () => {
   });
 
   it.each(['check', 'plan', 'routes'])(
-    '%s --help: options, examples and what each exit code means, exit 0',
+    '%s --help: options, examples and the meaning of each exit code, exit 0',
     async (command) => {
       const { exitCode, stdout } = await runCli([command, '--help']);
       expect(exitCode).toBe(0);
@@ -113,7 +113,7 @@ describe('the command line', () => {
 });
 
 it.each(['prune', 'executions retry x', 'executions terminate x', 'executions cancel x'])(
-  'service-router %s: does not offer --router, because the router forwards none of its calls',
+  'service-router %s: has no option --router, because the router does not forward the calls of this command',
   async (words) => {
     const { exitCode, stderr } = await runCli([...words.split(' '), '--router', 'http://127.0.0.1:1']);
     expect(exitCode).toBe(1);
@@ -129,7 +129,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:1 does not respond: GET \/api\/\S+: ECONNREFUSED\n$/);
   });
 
-  it('no address given: uses that of the configuration', async () => {
+  it('no address given: uses the address in the configuration', async () => {
     const { exitCode, stderr } = await runCli([command], { CONDUCTOR_URL: 'http://127.0.0.1:2' });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:2 does not respond/);
@@ -183,7 +183,7 @@ describe.each(['register', 'status', 'plan', 'apply', 'dump'])('service-router %
 });
 
 it.each(['plan', 'apply', 'dump'])(
-  'service-router %s, an address that is not an engine: says so, exit 1',
+  'service-router %s, an address that is not that of an engine: says so, exit 1',
   async (command) => {
     server = createServer((_request, response) => response.end('<html>'));
     await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));

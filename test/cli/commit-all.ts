@@ -1,8 +1,8 @@
-// Puts a folder under git.
+// Puts a folder under version control.
 
 import { execFileSync } from 'node:child_process';
 
-/** Commits every file of a folder to a git repository in it, which is created when there is none. */
+/** Commits every file of a folder to the git repository in it, and creates the repository if there is none. */
 export function commitAll(dir: string): void {
   const git = (...args: string[]) => execFileSync('git', ['-C', dir, ...args], { stdio: 'pipe' });
   git('init');

@@ -47,13 +47,13 @@ function completeInBash(...words: string[]): string[] {
 describe('words of the command line', () => {
   const wordsOf = (path: string) => describeWords(program()).find((place) => place.path === path) as CommandWords;
 
-  it('every command of the help, groups included', () => {
+  it('include every command of the help and every command group', () => {
     const names = program().commands.map((command) => command.name());
     expect(wordsOf('').commands.map(({ text }) => text)).toEqual([...names, 'help']);
     expect(wordsOf('/samples').commands.map(({ text }) => text)).toContain('list');
   });
 
-  it('an option with a value: a closed set, files, directories, or unknown', () => {
+  it('say whether the value of an option is a known word, a file or a directory', () => {
     expect(wordsOf('/samples/list').optionValues).toEqual([
       { flags: ['--state'], value: { words: ['running', 'failed'] } },
       { flags: ['--out', '-o'], value: 'file' },
@@ -105,7 +105,7 @@ describe.each([
   ['zsh', zshScript],
   ['fish', fishScript],
 ] as const)('the script for %s', (shell, toScript) => {
-  it('holds every command and every option', () => {
+  it('contains every command and every option', () => {
     const script = toScript(describeWords(program()));
     for (const { commands, options } of describeWords(program())) {
       for (const { text } of commands) expect(script).toContain(text);
@@ -114,7 +114,7 @@ describe.each([
   });
 
   it(`${shell} accepts it without an error`, requires(shell), () => {
-    // A file, because fish cannot read a script from the socket that Node passes as standard input.
+    // The script is in a file, because fish cannot read it from the socket that Node passes as standard input.
     const file = join(dir, `script.${shell}`);
     writeFileSync(file, toScript(describeWords(program())));
     expect(spawnSync(shell, ['-n', file], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });

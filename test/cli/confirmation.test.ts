@@ -1,4 +1,4 @@
-// Tests of the confirmation prompt: which responses confirm, and when `--yes` is required instead.
+// Tests of the confirmation prompt: which answers confirm, and when `--yes` is required instead.
 
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
@@ -16,24 +16,24 @@ function operator(answer: string | undefined) {
 }
 
 describe('confirmation', () => {
-  it.each(['y', 'yes', ' Y ', 'YES'])('the response %j: confirms', async (answer) => {
+  it.each(['y', 'yes', ' Y ', 'YES'])('%j confirms', async (answer) => {
     const terminal = operator(answer);
     await confirm('Change 3 definitions?', ask, terminal);
     expect(String(terminal.output.read())).toContain('Change 3 definitions? [y/N] ');
   });
 
-  it.each(['', 'n', 'no', 'yesterday', undefined])('the response %j: nothing is changed', async (answer) => {
+  it.each(['', 'n', 'no', 'yesterday', undefined])('%j does not confirm', async (answer) => {
     await expect(confirm('Sure?', ask, operator(answer))).rejects.toThrow(
       'nothing was changed: the answer was not yes',
     );
   });
 
-  it('no terminal: refused, says that --yes is needed', async () => {
+  it('no terminal: refused with a message that --yes is needed', async () => {
     const terminal = { input: new PassThrough(), output: new PassThrough() };
     await expect(confirm('Sure?', ask, terminal)).rejects.toThrow('confirmation needs a terminal; use --yes');
   });
 
-  it('--json: refused even on a terminal, since the preview is not shown', async () => {
+  it('--json: refused even on a terminal, because the preview is not shown', async () => {
     await expect(confirm('Sure?', { yes: false, json: true }, operator('y'))).rejects.toThrow('--json needs --yes');
   });
 

@@ -1,4 +1,4 @@
-// The CLI gets its information about routes from the declarations of their policies, not from its own code.
+// Tests that the CLI gets its information about routes from the declarations of policies, not from its own code.
 
 import { Type } from 'typebox';
 import { expect, it } from 'vitest';
@@ -55,7 +55,7 @@ it('shows the limits of every step of a policy', () => {
   });
 });
 
-it('returns the first refusal by a policy, and gives policies the path parameters', () => {
+it('returns the first refusal by a policy, and passes the path parameters to policies', () => {
   expect(judge(routeWith(10))).toMatchObject({ outcome: 'passes' });
   expect(judge(routeWith(10, 0))).toMatchObject({
     outcome: 'refused',
@@ -64,12 +64,12 @@ it('returns the first refusal by a policy, and gives policies the path parameter
   });
 });
 
-it('HEAD is accepted where GET is; other methods only where the route lists them', () => {
+it('HEAD is accepted where GET is; other methods are accepted only where the route lists them', () => {
   expect(judge(routeWith(10), { method: 'HEAD' })).toMatchObject({ outcome: 'passes' });
   expect(judge(routeWith(10), { method: 'PUT' })).toMatchObject({ outcome: 'refused', status: 405 });
 });
 
-it('a step with a condition on method or path counts only for requests that meet it', () => {
+it('a step with a condition on method or path applies only to requests that meet it', () => {
   const onPost = { name: 'method', methods: ['POST'] };
   const route = routeOf([quota(0, onPost), quota(10)]);
   expect(judge(route)).toMatchObject({ outcome: 'passes' });
@@ -90,7 +90,7 @@ it('a step with a condition on method or path counts only for requests that meet
 it.each([
   ['allOf', false, 'passes'],
   ['oneOf', true, 'refused'],
-])('in %s, a known condition decides, before or after an unknown one', (name, isGet, outcome) => {
+])('in %s, a known condition decides, whether it comes before or after an unknown one', (name, isGet, outcome) => {
   const known = { name: 'method', methods: isGet ? ['GET'] : ['POST'] };
   const onHost = { name: 'hostMatch', pattern: 'films.example.org' };
   for (const conditions of [
@@ -106,7 +106,7 @@ it.each([
   expect(judge(routeOf([quota(0, negated)]))).toMatchObject({ outcome: 'passes' });
 });
 
-it('a step whose condition depends on more than the planned request leaves the route undecided, unless another step refuses', () => {
+it('a step whose condition needs more than is known leaves the route undecided, unless another step refuses', () => {
   const onHost = { name: 'hostMatch', pattern: 'films.example.org' };
   expect(judge(routeOf([quota(0, onHost)]))).toMatchObject({
     outcome: 'undecided',

@@ -1,4 +1,4 @@
-// `dump` and `plan` agree on which definitions are equivalent.
+// Tests that `dump` and `plan` agree on which definitions are equivalent.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ it('writes nothing where plan finds nothing to do', async () => {
   expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/: 0 new, 0 changed, /) });
 });
 
-it('marks a handler as inactive in its file when it was switched off in the engine by hand', async () => {
+it('marks a handler as inactive in its file when it was deactivated in the engine by hand', async () => {
   Object.assign(engine.eventHandlers.find(({ name }) => name === 'mdm') ?? {}, { active: false });
   expect((await run('dump', '--force')).stdout).toMatch(/: 0 new, 1 changed, /);
   expect(JSON.parse(readFileSync(join(copy.dir, handlerFile), 'utf8'))).toMatchObject({ active: false });

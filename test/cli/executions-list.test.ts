@@ -8,7 +8,7 @@ import { type CopyOfProduct, copyOfProduct } from '../lib/conductor/definitions/
 import { runCli } from './run-cli.ts';
 import { twoWorkflows } from './two-workflows.ts';
 
-/** Executions in the order of their start, one second apart. */
+/** Executions in the order in which they started, one second apart. */
 const executions = [
   { workflowId: 'first', workflowName: 'moviesWF', route: 'movies' },
   { workflowId: 'second', workflowName: 'lms-dwWF', route: 'movies' },
@@ -41,7 +41,7 @@ afterEach(async () => {
   await engine.close();
 });
 
-/** Returns the rows of the workflow that the query names, as the engine's index does; undefined for a malformed query. */
+/** Returns the rows of the workflow in the query, as the engine's index does; undefined for a malformed query. */
 function searchNewestFirst(query: string): object | undefined {
   const [, workflow] = /^workflowType = ([^*]+)\*$/.exec(query) ?? [];
   if (workflow === undefined) return undefined;

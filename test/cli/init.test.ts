@@ -49,7 +49,7 @@ describe('init', () => {
     expect(await runCli(['check', '--dir', join(dir, 'our-gateway')])).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  it('its README has ten lines', async () => {
+  it('writes a README with ten lines', async () => {
     await init('our-gateway');
     expect(readFileSync(join(dir, 'our-gateway/README.md'), 'utf8').trimEnd().split('\n')).toHaveLength(10);
   });
@@ -72,7 +72,7 @@ describe('init', () => {
     expect(stdout).toContain(`\n  cd '${join(dir, 'my dir/our-gateway')}'\n`);
   });
 
-  it('refuses a folder that is not empty, and leaves it as it is', async () => {
+  it('refuses a folder that is not empty, and does not change it', async () => {
     mkdirSync(join(dir, 'our-gateway'));
     writeFileSync(join(dir, 'our-gateway/notes.txt'), 'mine');
     const { exitCode, stderr } = await init('our-gateway');

@@ -6,7 +6,7 @@ import { parseExecutionId, parseName } from '../../cli/input/names.ts';
 import { parseStates, parseWords } from '../../cli/input/states.ts';
 import { formatBar, startProgressBar } from '../../cli/output/progress-bar.ts';
 
-describe('spans and moments', () => {
+describe('durations and times', () => {
   it.each([
     ['500ms', 500],
     ['90s', 90_000],
@@ -15,13 +15,13 @@ describe('spans and moments', () => {
     ['30d', 2_592_000_000],
   ])('%s: %i ms', (text, ms) => expect(parseDuration(text, '--x')).toBe(ms));
 
-  it.each(['', '10', 's', '-5s', '1w', '1e3s', '5 m'])('%j: refused with the option and an example', (text) => {
+  it.each(['', '10', 's', '-5s', '1w', '1e3s', '5 m'])('%j: refused with an example of a duration', (text) => {
     expect(() => parseDuration(text, '--older-than')).toThrow(
       /^--older-than must be a duration such as 500ms, 90s, 15m, 2h or 30d/,
     );
   });
 
-  it('a moment: RFC 3339, a date, or how long ago', () => {
+  it('a time: in RFC 3339, a date, or a duration before now', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     expect(parseMoment('2026-11-21T08:00:00Z', '--since', now)).toBe(now - 4 * 3_600_000);
     expect(parseMoment('2026-11-21', '--since', now)).toBe(now - 12 * 3_600_000);
@@ -37,7 +37,7 @@ describe('spans and moments', () => {
     ['2026-11-21 08:00:30.5', '2026-11-21T08:00:30.500Z'],
     ['2026-11-21 8:00 +0100', '2026-11-21T07:00Z'],
     ['2026-11-21t08:00:00-05:30', '2026-11-21T13:30Z'],
-  ])('the moment %s: %s, whatever the time zone of the machine', (text, expected) => {
+  ])('the time %s: %s, whatever the time zone of the machine', (text, expected) => {
     vi.stubEnv('TZ', 'Asia/Kolkata');
     onTestFinished(() => void vi.unstubAllEnvs());
     expect(parseMoment(text, '--since', 0)).toBe(Date.parse(expected));
@@ -74,7 +74,7 @@ describe('states and names', () => {
     );
   });
 
-  it.each(["x' OR 1", 'a AND b', 'a,b', 'a(b)', 'a*', ''])('%j: not a valid name in a query of the engine', (text) => {
+  it.each(["x' OR 1", 'a AND b', 'a,b', 'a(b)', 'a*', ''])('%j: not a valid name for a query to the engine', (text) => {
     expect(() => parseName(text, '--client')).toThrow(/^--client: .* is not a valid name: only letters, digits and /);
   });
 

@@ -1,5 +1,5 @@
-// Tests of `executions retry` and `cancel` when the engine fails, or a worker takes a task, midway: what was done is
-// reported.
+// Tests of `executions retry` and `executions cancel` when, midway, the engine fails or a worker takes a task: the
+// commands report what was done.
 
 import { createServer } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -15,13 +15,15 @@ let engine: LoopbackServer;
 let changes: string[];
 /** Status of every execution. */
 let status: string;
-/** Request on which the engine closes the connection without a response. */
+/** Request to which the engine reacts by closing the connection without a response. */
 let breaksAt: string;
 /** The execution whose task a worker takes once the execution has been read. */
 let taken: string | undefined;
+/** The execution that the engine returns only once. */
+let unreadable: string | undefined;
 
 beforeEach(async () => {
-  [changes, breaksAt, taken] = [[], '', undefined];
+  [changes, breaksAt, taken, unreadable] = [[], '', undefined, undefined];
   const reads = new Set<string>();
   const server = createServer((request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
@@ -29,6 +31,7 @@ beforeEach(async () => {
     if (request.method !== 'GET') changes.push(call);
     if (call === breaksAt && (request.method !== 'GET' || changes.length > 0)) return void request.socket.destroy();
     const workflowId = path.split('/')[3] ?? '';
+    if (workflowId === unreadable && reads.has(workflowId)) return void request.socket.destroy();
     const pollCount = workflowId === taken && reads.has(workflowId) ? 1 : 0;
     if (request.method === 'GET') reads.add(workflowId);
     const execution = {
@@ -82,7 +85,19 @@ it('cancel, and the execution cannot be read again → cancelled, with a warning
   expect(changes).toEqual([`DELETE ${first}`]);
 });
 
-it('cancel, and a worker takes the task of one execution while the operator is asked → it is refused, exit 2', async () => {
+it('cancel, and the second of three cannot be read before it is cancelled → not tried, exit 1', async () => {
+  [status, unreadable] = ['RUNNING', second];
+  const { exitCode, stderr } = await executions('cancel', first, second, third);
+  expect(exitCode).toBe(1);
+  expect(stderr.trimEnd().split('\n')).toEqual([
+    `${first}  cancelled`,
+    expect.stringMatching(`^${second}  not tried  ${engine.url} does not respond: `),
+    `${third}  not tried`,
+  ]);
+  expect(changes).toEqual([`DELETE ${first}`]);
+});
+
+it('cancel, and a worker takes a task while the operator is asked → that cancellation is refused, exit 2', async () => {
   [status, taken] = ['RUNNING', first];
   const args = ['executions', 'cancel', first, second, '--engine', engine.url];
   const { exitCode, stdout } = await runCli(args, {}, { answer: 'y' });

@@ -29,14 +29,14 @@ describe('in an installation', () => {
     writeFileSync(join(dir, 'installation/node_modules/.package-lock.json'), JSON.stringify({ packages }));
   }
 
-  it('from a file: the file, relative to the gateway', () => {
+  it('from a file: the path of the file, relative to the gateway', () => {
     install('file:../service-router-1.2.3.tgz');
     expect(findPackageSource(gateway, product())).toBe('file:../../service-router-1.2.3.tgz');
   });
 
   it.each([
     ['a URL', 'https://files.example/service-router-1.2.3.tgz'],
-    // A version could be fetched from another registry: the gateway does not have the installation's .npmrc.
+    // For a version, npm could use another registry, because the gateway does not have the installation's .npmrc.
     ['a registry', 'https://registry.example/service-router/-/service-router-1.2.3.tgz'],
   ])('from %s: the URL', (_what, resolved) => {
     install(resolved);
@@ -61,7 +61,7 @@ describe('in an installation', () => {
 });
 
 describe('in a clone', () => {
-  /** Puts a fake npm into the PATH; the tarball that it writes has dist/ if the shell condition `compiles` is true. */
+  /** Puts a fake npm on the PATH. The tarball that it writes has dist/ if the shell condition `compiles` is true. */
   function fakeNpm(compiles: string): void {
     const npm = join(dir, 'npm');
     writeFileSync(
@@ -78,12 +78,12 @@ printf '[\\n{ "filename": "service-router-1.2.3.tgz", "files": [{ "path": "%s" }
     vi.stubEnv('PATH', `${dir}:/usr/bin:/bin`);
   }
 
-  it('packs the compiled product into the folder, even if the settings of npm ignore scripts', () => {
+  it('packs the compiled product into the folder, even if npm is configured to ignore scripts', () => {
     fakeNpm('echo "$*" | grep -q -- --ignore-scripts=false');
     expect(findPackageSource(gateway)).toBe('file:service-router-1.2.3.tgz');
   });
 
-  it('rejects a package without the compiled product, and leaves none behind', () => {
+  it('rejects a package without the compiled product, and leaves no package behind', () => {
     fakeNpm('false');
     expect(() => findPackageSource(gateway)).toThrow(CommandError);
     expect(() => findPackageSource(gateway)).toThrow(/dist\/dev\/setup\/run\.mjs/);

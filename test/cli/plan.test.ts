@@ -20,7 +20,7 @@ afterEach(async () => {
 const run = (...args: string[]) => runCli([...args, '--dir', copy.dir, '--engine', engine.url]);
 
 it.each([['plan'], ['apply', '--dry-run']])(
-  '%s %s--json: a route that starts a version that does not exist is a problem, exit 1',
+  '%s --json (apply with --dry-run): a route to a version that does not exist is a problem, exit 1',
   async (...command) => {
     copy.replace('gateway.config.yml', 'name: moviesWF, version: 1', 'name: moviesWF, version: 9');
     const { exitCode, json } = await run(...command, '--json');

@@ -1,4 +1,4 @@
-// The table of worker pools in a terminal: control characters in worker names have no effect.
+// Tests of the table of worker pools: control characters are escaped, and pools without workers are marked.
 
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';

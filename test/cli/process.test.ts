@@ -1,4 +1,4 @@
-// The CLI as a process: what `cli/main.ts` and the executable add to the function `run`.
+// Tests of the CLI as a process: what `cli/main.ts` and the executable add to the function `run`.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ describe('exit code and streams', () => {
     ['the help', ['plan', '--help'], 0],
     ['no command', [], 1],
     ['an unavailable engine, as a JSON document', ['plan', '--json', '--engine', 'http://127.0.0.1:1'], 1],
-  ])('%s: the same as from the function', async (_what, args, code) => {
+  ])('%s: the same as from the function `run`', async (_what, args, code) => {
     const [inProcess, { result }] = [runCli(args), startCli(args)];
     const { exitCode, stdout, stderr } = await result;
     expect(exitCode).toBe(code);
@@ -33,7 +33,7 @@ describe('exit code and streams', () => {
     expect(stdout).toContain(`${engine.url}: plan `);
   });
 
-  it('FORCE_COLOR: coloured although stdout is not a terminal', async () => {
+  it('FORCE_COLOR: coloured output although stdout is not a terminal', async () => {
     const { stdout } = await startCli(['plan', '--help'], { FORCE_COLOR: '1' }).result;
     expect(stdout).toContain('\x1b[1mUsage:');
   });
@@ -70,7 +70,7 @@ it('a closed pipe: no error', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-it('a token on standard input: read from there', async () => {
+it('a token on standard input: is read and checked', async () => {
   const args = [cliEntry, 'token', '--token-file', '-'];
   const env = { ...process.env, OAUTH_ISSUER: 'http://127.0.0.1:1' };
   const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -97,7 +97,7 @@ it('Ctrl-C twice while the engine does not respond: ends at once, exit 130', asy
   silent.close();
 });
 
-it('the bin file: the CLI, from any directory', async () => {
+it('the bin file: runs the CLI from any directory', async () => {
   const bin = fileURLToPath(new URL('../../cli/service-router.mjs', import.meta.url));
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [bin, 'routes'], { cwd: tmpdir() });
   expect(stderr).toBe('');

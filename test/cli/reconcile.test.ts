@@ -1,4 +1,4 @@
-// Tests of `reconcile`: how far back it may look, and what it reports when the engine fails midway.
+// Tests of `reconcile`: how far it may look back, and what it reports when the engine fails midway.
 
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -22,7 +22,7 @@ it.each([
     '7d',
     { PRUNE_COMPLETEDDAYS: '3', 'prune.adaptor.days': '30' },
   ],
-])('refuses a look-back that exceeds prune.%s, before it calls the engine', async (_name, lookBack, env) => {
+])('refuses a look-back not shorter than prune.%s, before it calls the engine', async (_name, lookBack, env) => {
   const { exitCode, stderr } = await reconcile(lookBack, env);
   expect(exitCode).toBe(1);
   expect(stderr).toBe(
@@ -30,7 +30,7 @@ it.each([
   );
 });
 
-it('accepts a shorter look-back, and the time that --after allows does not count', async () => {
+it('accepts a shorter look-back, however long --after is', async () => {
   const { stderr } = await runCli(['reconcile', '--engine', away, '--look-back', '2d', '--after', '600d'], {
     PRUNE_COMPLETEDDAYS: '3',
   });
@@ -50,7 +50,7 @@ describe('an engine that fails midway', () => {
       const method = request.method as EngineRequest['method'];
       const sent: EngineRequest = { method, path: request.url ?? '', body: await text(request) };
       if (breaks(sent)) return void request.socket.destroy();
-      // The engine refuses the malformed query by which the CLI finds out whether there is an index.
+      // The engine refuses the malformed query with which the CLI finds out whether there is an index.
       const { status, body } = await index.call(sent).catch(() => ({ status: 400, body: '{}' }));
       response.writeHead(status, { 'content-type': 'application/json' }).end(body);
     });
@@ -77,7 +77,7 @@ describe('an engine that fails midway', () => {
   const repair = (...options: string[]) => runCli(['reconcile', '--yes', '--engine', engine.url, ...options]);
   const startedOne = expect.objectContaining({ action: 'started', started: ['started-1'] });
 
-  it('one start is interrupted → the other is made, exit 2', async () => {
+  it('one start is interrupted → the other start is made, exit 2', async () => {
     let starts = 0;
     breaks = (request) => isStart(request) && ++starts === 1;
     const { exitCode, json } = await repair('--json');
@@ -95,20 +95,20 @@ describe('an engine that fails midway', () => {
     });
     const isNamed = () => expect.stringContaining(`${engine.url} does not respond: GET /api/workflow/probe-1: `);
 
-    it('→ what was repaired and the failure, exit 1', async () => {
+    it('→ prints what was repaired and the failure, exit 1', async () => {
       const { exitCode, stdout, stderr } = await repair();
       expect([exitCode, stdout]).toEqual([1, '']);
       expect(stderr).toMatch(/^patch-1 +event_lost +started +started-1$/m);
       expect(stderr.trimEnd().split('\n').at(-1)).toEqual(isNamed());
     });
 
-    it('with --json → a document with the findings and the failure', async () => {
+    it('with --json → prints a document with the findings and the failure', async () => {
       const { exitCode, stderr, json } = await repair('--json');
       expect([exitCode, stderr]).toEqual([1, '']);
       expect(json()).toMatchObject({ ok: false, problems: [isNamed()], findings: [startedOne], isComplete: false });
     });
 
-    it('before the question → what was found and the failure, and no question, exit 1', async () => {
+    it('before the confirmation → prints what was found and the failure, and asks nothing, exit 1', async () => {
       const { exitCode, stderr } = await runCli(['reconcile', '--engine', engine.url], {}, { answer: 'y' });
       expect([exitCode, stderr]).toEqual([1, isNamed()]);
       expect(stderr).toMatch(/^patch-1 +event_lost +start the missing follow-up executions +-$/m);

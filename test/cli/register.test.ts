@@ -1,4 +1,4 @@
-// `register` is `apply --yes`: it writes in dependency order, asks nothing and repeats nothing.
+// Tests of `register`, which is `apply --yes`: it writes in dependency order, and writes only what has changed.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,14 +44,14 @@ describe('service-router register', () => {
     expect((await register()).stdout).toMatch(/: no changes; \d+ unchanged\n$/);
   });
 
-  it('updates an existing task type and an existing handler, each by its update call', async () => {
+  it('updates an existing task type and an existing handler, each with its update call', async () => {
     await register();
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
     copy.set('event-handlers/mdm.json', ['active'], false);
     expect(await writesOf(register)).toEqual(['PUT /api/metadata/taskdefs', 'PUT /api/event']);
   });
 
-  it('a changed workflow version: writes nothing without --force, exit 2; overwrites it with --force', async () => {
+  it('a changed workflow version: without --force, writes nothing, exit 2; with --force, overwrites it', async () => {
     await register();
     copy.set('workflows/moviesWF.v1.json', ['description'], 'Better.');
     copy.set('workflows/tasks/mdm_notify.json', ['retryCount'], 7);
@@ -68,13 +68,13 @@ describe('service-router register', () => {
     expect(await writesOf(register)).toEqual(['POST /api/metadata/workflow']);
   });
 
-  it('--dry-run: writes nothing, exit 2 while there is something to do', async () => {
+  it('--dry-run: writes nothing, exit 2 while there are changes to make', async () => {
     expect(await writesOf(async () => expect((await register('--dry-run')).exitCode).toBe(2))).toEqual([]);
     await register();
     expect((await register('--dry-run')).exitCode).toBe(0);
   });
 
-  it('names the reason when the engine refuses a definition in a response with 200, exit 1', async () => {
+  it('prints the reason when the engine refuses a definition in a response with 200, exit 1', async () => {
     await register();
     copy.set('workflows/moviesWF.v1.json', ['description'], 'Better.');
     engine.refuses.add('moviesWF');
@@ -82,7 +82,7 @@ describe('service-router register', () => {
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('database is locked') });
   });
 
-  it('names the reasons for a validation error, exit 1', async () => {
+  it('prints the reasons for a validation error, exit 1', async () => {
     const error = '{"message":"Validation failed","validationErrors":[{"path":"a.b","message":"is required"}]}';
     const strict = createServer((request, response) => {
       request.resume();

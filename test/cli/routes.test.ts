@@ -16,8 +16,8 @@ interface RoutesJson {
   routes: { route: string; [field: string]: unknown }[];
 }
 
-describe('router routes', () => {
-  it('the product: one row per path, with methods, scope, workflow, wait, task types, bulkhead and limits', async () => {
+describe('service-router routes', () => {
+  it('the product: a row per path, with methods, scope, workflow, wait, task types, bulkhead and limits', async () => {
     const { exitCode, stdout, stderr } = await runCli(['routes']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
@@ -41,7 +41,7 @@ describe('router routes', () => {
     expect(stdout).toContain('conductor_worker or conductor_admin');
   });
 
-  it('the configuration: its values are shown', async () => {
+  it('values from the configuration: shown', async () => {
     const env = {
       ADAPTOR_WORKFLOWVERSION: '1',
       ROUTER_RESPONSEDEADLINEMS: '30500',
@@ -83,7 +83,7 @@ describe('router routes', () => {
     expect(stdout).toMatch(/moviesWF v1 10 %, v9 90 % .*no such version/);
   });
 
-  it('several versions, --json: the shares as gateway.config.yml has them, and the task types of all', async () => {
+  it('several versions, --json: the shares as in gateway.config.yml, and the task types of all versions', async () => {
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 30 }');
     const { routes } = (await runCli(['routes', '--json', '--dir', copy.dir])).json<RoutesJson>();
     expect(routes.find(({ route }) => route === 'adaptor')?.['workflow']).toEqual({
@@ -132,13 +132,13 @@ describe('router routes', () => {
     });
   });
 
-  it('empty versions: refused with a message that says so', async () => {
+  it('an empty map of versions: refused with a message that says so', async () => {
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: {}');
     const refused = await runCli(['routes', '--dir', copy.dir]);
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('versions is empty')]);
   });
 
-  it('a pipeline with its own response deadline, window, scopes, host and a condition: shown as it is', async () => {
+  it('a pipeline with its own response deadline, window, scopes, host and condition: all are shown', async () => {
     copy.replace('gateway.config.yml', 'paths: /movies/:title', 'paths: /movies/:title\n    host: films.example.org');
     copy.replace(
       'gateway.config.yml',
@@ -157,7 +157,7 @@ describe('router routes', () => {
     expect(stdout).toMatch(/^movies: rate-limit if always$/m);
   });
 
-  it('limits for all callers together and for requests in flight: shown', async () => {
+  it('a limit on the requests in flight of all callers together: shown', async () => {
     copy.replace(
       'gateway.config.yml',
       '      - in-flight: # only clients with client.<client id>.maxInFlight\n      - workflow:\n',

@@ -1,4 +1,4 @@
-// Runs the CLI in this process or in a child process, with only the test's environment variables.
+// Runs the CLI in this process or in a child process, with the environment variables that the test sets.
 
 import { type ChildProcess, execFile } from 'node:child_process';
 import { EventEmitter } from 'node:events';
@@ -14,7 +14,7 @@ export interface CliResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** stdout as JSON. */
+  /** Parses stdout as JSON. */
   json<T = Record<string, unknown>>(): T;
 }
 
@@ -26,7 +26,7 @@ export interface StartedCli {
 
 export const cliEntry = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
-/** Starts the CLI as a process, for tests of signals and exit. Costs about a second of CPU time. */
+/** Starts the CLI as a process, for tests of signals and exit codes. Takes about a second of CPU time. */
 export function startCli(args: readonly string[], env: Record<string, string> = {}): StartedCli {
   const { promise: result, resolve } = Promise.withResolvers<CliResult>();
   const child = execFile(
@@ -41,7 +41,7 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
 }
 
 /**
- * Runs the CLI in this process with its own streams. `test/cli/process.test.ts` covers `cli/main.ts`.
+ * Runs the CLI in this process with streams of its own. `test/cli/process.test.ts` covers `cli/main.ts`.
  * @param terminal `answer` is typed on a terminal; without it, standard input is not a terminal
  */
 export async function runCli(
@@ -60,7 +60,7 @@ export async function runCli(
     on: (...listener) => signals.on(...listener),
     off: (...listener) => signals.off(...listener),
     exit: (code) => {
-      throw new Error(`nobody pressed Ctrl-C twice: ${code}`);
+      throw new Error(`unexpected exit with code ${code}`);
     },
   };
   const written = Promise.all([text(stdout), text(stderr)]);

@@ -29,13 +29,13 @@ const run = (args: readonly string[], env: Record<string, string> = {}) =>
   runCli(args, { STATE_DIR: stateDir, ...env });
 
 describe('commands for the engine', () => {
-  it('asks the engine of the running stack, and says so on stderr', async () => {
+  it('call the engine of the running stack, and say so on stderr', async () => {
     const { exitCode, stdout, stderr } = await run(['plan', '--no-diff']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: note });
     expect(stdout).toContain(`${engine.url}: plan `);
   });
 
-  it('--json still prints one document on stdout', async () => {
+  it('still print one document on stdout with --json', async () => {
     const result = await run(['plan', '--json']);
     expect(result.stderr).toBe(note);
     expect(result.json()).toMatchObject({ engine: engine.url });
@@ -44,13 +44,13 @@ describe('commands for the engine', () => {
   it.each([
     ['an option', ['--engine', 'http://127.0.0.1:9'], {}],
     ['the environment', [], { CONDUCTOR_URL: 'http://127.0.0.1:9' }],
-  ])('uses the address that %s names, and does not mention the stack', async (_what, options, env) => {
+  ])('use the address that %s names, and do not mention the stack', async (_what, options, env) => {
     const { exitCode, stderr } = await run(['plan', ...options], env);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not respond/);
   });
 
-  it('--router without a URL uses the router of the stack, or the one of conductor.apiURL', async () => {
+  it('use the router of the stack, or that of conductor.apiURL, for --router without a URL', async () => {
     const ops = { OPS_CLIENTID: 'ops', OPS_CLIENTSECRET: 'x' };
     const through = ['status', '--router'];
     expect((await run(through, ops)).stderr).toMatch(`${note}http://127.0.0.1:1 does not respond`);
@@ -58,7 +58,7 @@ describe('commands for the engine', () => {
     expect((await run(through, env)).stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not respond/);
   });
 
-  it('plan --prune: knows the routes of the gateway in this folder when `--dir` holds only definitions', async () => {
+  it('plan --prune: reads the routes of the gateway in this folder if `--dir` contains only definitions', async () => {
     engine.workflows.push({ name: 'moviesWF', version: 1, tasks: [] });
     for (const folder of ['workflows/tasks', 'event-handlers'])
       mkdirSync(join(stateDir, 'definitions', folder), { recursive: true });
@@ -66,7 +66,7 @@ describe('commands for the engine', () => {
     expect(`${stderr}${stdout}`).toMatch(/^- workflow moviesWF v1 .*started by route movies: needs --force$/m);
   });
 
-  it('uses the Redis of the stack only together with its engine', async () => {
+  it('use the Redis of the stack only together with its engine', async () => {
     const redis = 'redis://127.0.0.1:1';
     writeStack({ pid: process.pid, startedAt: new Date().toISOString(), engine: engine.url, redis });
     const redisOf = async (env: Record<string, string>) => {
@@ -77,7 +77,7 @@ describe('commands for the engine', () => {
     expect(await redisOf({ CONDUCTOR_URL: 'http://127.0.0.1:9' })).toBeUndefined();
   });
 
-  it('uses the prefix of the records in the Redis of the stack, unless the configuration sets one', async () => {
+  it('use the key prefix of the stack for records, unless the configuration sets one', async () => {
     writeStack({ pid: process.pid, startedAt: new Date().toISOString(), engine: engine.url, recordsKeyPrefix: 'its:' });
     const prefixOf = async (env: Record<string, string>) => {
       const host = { env: { STATE_DIR: stateDir, ...env }, stderr: { write: () => true } };
@@ -90,7 +90,7 @@ describe('commands for the engine', () => {
     expect(await prefixOf({ CONDUCTOR_URL: 'http://127.0.0.1:9' })).toBe('service-router:records:');
   });
 
-  it('checks files without looking for a stack', async () => {
+  it('do not look for a stack when they only check files', async () => {
     expect((await run(['check'])).stderr).toBe('');
     expect((await run(['check', '--config'])).stdout).not.toContain(engine.url);
   });
@@ -118,7 +118,7 @@ describe('commands for the database and for tokens', () => {
     );
   });
 
-  it('ignores the file of a stack that ended without removing it', async () => {
+  it('token: ignores the file of a stack that ended without removing it', async () => {
     writeStack({ pid: process.pid, startedAt: '2001-01-01T00:00:00Z', identityProvider: 'http://127.0.0.1:4' });
     const { stderr } = await run(['token', '--client-id', 'demo', '--client-secret', 'demo-secret']);
     expect(stderr).toMatch(/^oauth\.issuer is not set, and no stack is running here/);

@@ -77,7 +77,7 @@ it('a route whose decision depends on a header → undecided, exit 2', async () 
   expect(stderr).toMatch(/^adaptor +PATCH +undecided +if hostMatch: /m);
 });
 
-it('a step with a condition on GET also judges HEAD', async () => {
+it('a step with a condition on GET also applies to HEAD', async () => {
   const copy = copyOfProduct();
   copy.replace(
     'gateway.config.yml',

@@ -4,6 +4,8 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { variableOf } from '#lib/config/environment.ts';
+import { configSchema } from '#lib/config/schema.ts';
 import { engineRelease } from '../../dev/engine/release.ts';
 import { keycloakRelease } from '../keycloak/release.ts';
 import { compose, type ComposeFile, composeVariables, networksOf, textOf } from './deployment-files.ts';
@@ -15,24 +17,55 @@ const shareNetwork = (one: string, other: string) =>
 
 describe('secrets', () => {
   const secretName = /PASSWORD|SECRET|DSN|REDIS_URL|TOKEN(?!URL)|KEY(?!CLOAK)/;
+  const secretKeys = Object.entries(configSchema.properties).flatMap(([key, type]) => ('secret' in type ? [key] : []));
+  const secretVariables = new Set(secretKeys.map(variableOf));
 
-  it('every secret comes from the environment, and all but the optional ones must be set', () => {
+  it('every secret comes from the environment, and every secret that is not optional must be set', () => {
     const secrets = services.flatMap(([, { environment = {} }]) =>
-      Object.entries(environment).filter(([name]) => secretName.test(name)),
+      Object.entries(environment).filter(([name]) => secretName.test(name) || secretVariables.has(name)),
     );
     expect(secrets.length).toBeGreaterThan(12);
     for (const [name, value] of secrets)
       expect([name, value]).toEqual([
         name,
-        expect.stringMatching(/^(redis:\/\/:)?\$\{\w+:[?-].*\}(@\$\{REDIS_HOST:-redis\}:6379)?$/),
+        expect.stringMatching(
+          /^(\w+:\/\/\w*:)?\$\{\w+:[?-].*\}(@(\$\{REDIS_HOST:-redis\}:6379|postgres:5432\/conductor))?$/,
+        ),
       ]);
     const optional = secrets.filter(([, value]) => /^\$\{\w+:-/.test(value)).map(([name]) => name);
     expect(new Set(optional)).toEqual(
-      new Set(['SENTRY_DSN', 'PAYLOAD_KEY', 'PAYLOAD_DECRYPTIONKEYS', 'KEYCLOAK_DB_PASSWORD']),
+      new Set([
+        ...['SENTRY_DSN', 'PAYLOAD_KEY', 'PAYLOAD_DECRYPTIONKEYS', 'KEYCLOAK_DB_PASSWORD'],
+        ...['OAUTH_INTROSPECTIONCLIENTSECRET', 'MDM_UPDATEQUEUEURL', 'OTEL_EXPORTER_OTLP_HEADERS'],
+      ]),
     );
   });
 
-  it('example.env names every required variable, no unknown one, and gives none a value', () => {
+  it('each service gets the secret keys of the configuration that it needs', () => {
+    const routers = ['router-a', 'router-b'];
+    const workers = ['workers', 'workers-001', 'workers-002'];
+    const product = ['register', 'pruner', ...routers, ...workers];
+    const neededBy: Record<string, readonly string[]> = {
+      'conductor.databaseURL': ['pruner'],
+      'mdm.updateQueueURL': routers,
+      'oauth.introspectionClientSecret': routers,
+      'workers.clientSecret': workers,
+      'payload.key': product,
+      'payload.decryptionKeys': product,
+      // Only for the CLI.
+      'ops.clientSecret': [],
+      'redis.url': ['pruner', ...routers],
+      'sentry.dsn': product,
+      'otel.exporter.otlp.headers': product,
+    };
+    expect(secretKeys.toSorted()).toEqual(Object.keys(neededBy).toSorted());
+    for (const [key, needing] of Object.entries(neededBy)) {
+      const given = services.filter(([, { environment = {} }]) => variableOf(key) in environment).map(([name]) => name);
+      expect([key, given.toSorted()]).toEqual([key, needing.toSorted()]);
+    }
+  });
+
+  it('example.env names all required variables and no unknown variables, and assigns no values to them', () => {
     const lines = textOf('deploy/example.env')
       .split('\n')
       .filter((line) => /^#?\w+=/.test(line));
@@ -51,13 +84,13 @@ describe('secrets', () => {
   });
 });
 
-describe('what can reach what', () => {
+describe('network access between services', () => {
   it('only the load balancer may be published on an address other than loopback', () => {
     for (const [name, { ports = [] }] of services) {
       for (const port of ports) {
         const isLocal =
           port.startsWith('127.0.0.1:') ||
-          (name === 'load-balancer' && port.startsWith('${ROUTER_ADDRESS:-127.0.0.1}:${ROUTER_PORT:-8080}:'));
+          (name === 'load-balancer' && /^\$\{(?:ROUTER|KEYCLOAK)_ADDRESS:-127\.0\.0\.1\}:/.test(port));
         expect([name, port, isLocal]).toEqual([name, port, true]);
       }
     }
@@ -65,7 +98,7 @@ describe('what can reach what', () => {
     expect(published.sort()).toEqual(['conductor-ui', 'grafana', 'load-balancer']);
   });
 
-  it('every published service asks for a login, or is the load balancer', () => {
+  it('every published service except the load balancer asks for a login', () => {
     expect(textOf('deploy/conductor-ui/nginx.conf')).toMatch(/^ {4}auth_basic_user_file \/tmp\/users;$/m);
     expect(textOf('deploy/conductor-ui/nginx.conf')).not.toContain('auth_basic off');
     expect(compose.services['grafana']?.environment).toMatchObject({
@@ -96,7 +129,7 @@ describe('what can reach what', () => {
     },
   );
 
-  it('only load balancer and routers are on the network whose addresses the routers trust', () => {
+  it('only the load balancer and the routers are on the network whose addresses the routers trust', () => {
     const on = services.map(([name]) => name).filter((name) => networksOf(name).includes('front'));
     expect(on.sort()).toEqual(['load-balancer', 'router-a', 'router-b']);
     const { subnet } = compose.networks['front']?.ipam?.config?.[0] ?? {};
@@ -104,13 +137,20 @@ describe('what can reach what', () => {
       expect(compose.services[router]?.environment?.['ROUTER_TRUSTEDPROXIES']).toBe(subnet);
   });
 
-  it('workers reach the load balancer, and neither engine nor identity provider nor database nor a router’s operations port', () => {
+  it('workers reach the load balancer, but no engine, identity provider, database or operations port', () => {
     for (const workers of ['workers', 'workers-001', 'workers-002']) {
       expect(shareNetwork(workers, 'load-balancer')).toBe(true);
       for (const hidden of ['conductor-a', 'keycloak', 'postgres', 'conductor-ui', 'router-a', 'redis', 'prometheus']) {
         expect([workers, hidden, shareNetwork(workers, hidden)]).toEqual([workers, hidden, false]);
       }
     }
+  });
+
+  it('Prometheus reaches an Alertmanager outside, through a network of its own', () => {
+    const outside = networksOf('prometheus').filter((network) => compose.networks[network]?.internal !== true);
+    expect(outside).toEqual(['alerting']);
+    const on = services.map(([name]) => name).filter((name) => networksOf(name).includes('alerting'));
+    expect(on).toEqual(['prometheus']);
   });
 
   it('the routers do not reach the back ends, and share Redis only with the pruner and the engine on Redis', () => {
@@ -128,7 +168,7 @@ describe('every service', () => {
     expect(service.restart).toBe(name === 'register' ? 'no' : 'unless-stopped');
   });
 
-  it.each(services)('%s has a health check, its own or its image’s', (_name, { healthcheck, build }) => {
+  it.each(services)('%s has a health check, which may be that of its image', (_name, { healthcheck, build }) => {
     expect(healthcheck !== undefined || build !== undefined).toBe(true);
   });
 
@@ -139,12 +179,12 @@ describe('every service', () => {
 });
 
 describe('versions', () => {
-  it('the engine is the one that everything else is tested on', () => {
+  it('the engine has the version that all other tests use', () => {
     for (const engine of ['conductor-a', 'conductor-b'])
       expect(compose.services[engine]?.image).toBe(`\${CONDUCTOR_IMAGE:-${engineRelease.image}}`);
   });
 
-  it('Keycloak has the version of the opt-in suite', () => {
+  it('Keycloak has the version that the opt-in suite uses', () => {
     const image = `quay.io/keycloak/keycloak:${keycloakRelease.version}`;
     expect(compose.services['keycloak']?.build?.args).toEqual({ KEYCLOAK_IMAGE: `\${KEYCLOAK_IMAGE:-${image}}` });
     expect(textOf('deploy/keycloak/Dockerfile')).toContain(`ARG KEYCLOAK_IMAGE=${image}\n`);
@@ -183,7 +223,7 @@ describe('docker compose config', requires('compose'), () => {
     });
   });
 
-  it('with OAUTH_ISSUER: no Keycloak, none of its secrets, and the endpoints of the issuer are discovered', () => {
+  it('with OAUTH_ISSUER, needs neither Keycloak nor its secrets and discovers the endpoints of the issuer', () => {
     const ofKeycloak = /^KEYCLOAK_|^(?:DEMO|READER|OPS)_CLIENT_SECRET$/;
     const variables = Object.fromEntries(Object.entries(complete).filter(([name]) => !ofKeycloak.test(name)));
     const issuer = 'https://login.college.example';
@@ -196,7 +236,7 @@ describe('docker compose config', requires('compose'), () => {
     expect(Object.keys(environment).filter((name) => /JWKSURL|TOKENURL|PRODUCTION/.test(name))).toEqual([]);
   });
 
-  it.each(needed)('refuses it without %s, and says what to set', (name) => {
+  it.each(needed)('rejects the file without %s, and says what to set', (name) => {
     const { status, stderr } = read({ ...complete, [name]: '' }, '--quiet');
     expect(status).not.toBe(0);
     expect(stderr).toContain(name);

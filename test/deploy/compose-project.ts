@@ -37,7 +37,7 @@ export async function createComposeProject() {
     CONDUCTOR_UI_PORT: ui,
     KEYCLOAK_PORT: keycloak,
     GRAFANA_PORT: grafana,
-    // Differs from the network of a stack that already runs here.
+    // Random, so that it differs from the network of a stack that already runs on this machine.
     FRONT_NETWORK: `10.${randomInt(200, 250)}.${randomInt(250)}.0/24`,
     KEYCLOAK_URL: `http://127.0.0.1:${keycloak}`,
   };

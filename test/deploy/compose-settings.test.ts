@@ -1,4 +1,4 @@
-// Tests that everything that docker-compose.yml names exists: configuration keys, services and their ports, files,
+// Tests that everything that docker-compose.yml names exists: configuration keys, services and their ports, files and
 // programs.
 
 import { existsSync, statSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { keyOfVariable } from '#lib/config/environment.ts';
 import { loadConfig } from '#lib/config/load.ts';
+import { codeBlocksOf, readPage, readPages } from '../docs/pages.ts';
 import { compose, networksOf, type Service, textOf } from './deployment-files.ts';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,6 +28,8 @@ function resolved(value: string): string {
 const environmentOf = ({ environment = {} }: Service) =>
   Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, resolved(String(value))]));
 
+const { config: defaults } = await loadConfig({ env: {} });
+
 const ofProduct = services.filter(([, { build }]) => build?.target === 'product');
 
 describe('the product’s services', () => {
@@ -37,7 +40,7 @@ describe('the product’s services', () => {
       expect(
         Object.keys(env).filter((variable) => variable !== 'CONFIG_URL' && keyOfVariable(variable) === undefined),
       ).toEqual([]);
-      // CONFIG_URL names the mounted file by its path in the repository.
+      // Here, CONFIG_URL names the mounted file by its path in the repository.
       const { config } = await loadConfig({
         env: { ...env, NODE_ENV: 'production', CONFIG_URL: `file://${rootDir}deploy/demo.properties` },
       });
@@ -65,10 +68,19 @@ describe('the product’s services', () => {
       if (name.startsWith('workers')) expect([name, grace > config['workers.drainMs']]).toEqual([name, true]);
     }
   });
+
+  it('`docker run` of the co-located workers leaves time for their drain', () => {
+    const blocks = codeBlocksOf(readPage('docs/how-to/deploy-compose.md')).map(({ text }) => text);
+    const [command = ''] = blocks.filter((text) => /^docker run [^;]* workers\/main\.ts$/m.test(text));
+    const [, seconds] = /--stop-timeout (\d+)/.exec(command) ?? [];
+    expect(Number(seconds) * 1_000).toBeGreaterThan(defaults['workers.drainMs']);
+  });
 });
 
-const { config: defaults } = await loadConfig({ env: {} });
-/** Ports that each service opens to other services; those of the routers and the load balancer are read from their files. */
+/**
+ * Ports that each service opens to other services. The ports of the routers and the load balancer are read from their
+ * files.
+ */
 const ports: Record<string, number[]> = {
   postgres: [5432],
   redis: [6379],
@@ -84,7 +96,7 @@ const ports: Record<string, number[]> = {
   prometheus: [9090],
   'back-ends': [8084],
 };
-/** Networks by host name: services and their aliases. */
+/** Networks by host name, which is the name of a service or an alias. */
 const hosts = new Map<string, Set<string>>();
 for (const [name, { networks = [] }] of services) {
   for (const network of networksOf(name)) {
@@ -113,7 +125,7 @@ describe('addresses', () => {
     addressesIn(text).map((address) => [name, ...address] as const),
   );
 
-  it('more than twenty are found', () => {
+  it('more than twenty addresses are found', () => {
     expect(all.length).toBeGreaterThan(20);
   });
 
@@ -186,7 +198,14 @@ describe('files', () => {
     }
   });
 
-  it('the load balancer reaches the routers in the network whose addresses they trust', () => {
+  it('every engine that a page starts with Java exits when it is out of memory', () => {
+    const blocks = readPages().flatMap(codeBlocksOf);
+    const commands = blocks.flatMap(({ text }) => text.match(/\bjava"? [^|;]*? -jar .*-boot\.jar/g) ?? []);
+    expect(commands).toHaveLength(2);
+    for (const command of commands) expect(command).toContain(' -XX:+ExitOnOutOfMemoryError ');
+  });
+
+  it('the load balancer reaches the routers on the network whose addresses they trust', () => {
     for (const router of ['router-a', 'router-b']) {
       expect(compose.services[router]?.networks).toMatchObject({ front: { aliases: [`front-${router}`] } });
       expect(textOf('deploy/load-balancer/haproxy.cfg')).toContain(`server ${router} front-${router}:8080`);
@@ -208,7 +227,7 @@ describe('files', () => {
 
 describe('health checks', () => {
   it.each(services.filter(([, { healthcheck }]) => healthcheck?.test !== undefined))(
-    '%s: checks itself, or the load balancer in the case of workers',
+    '%s checks itself or, for workers, the load balancer',
     (name, { healthcheck }) => {
       const test = healthcheck?.test?.join(' ') ?? '';
       const asked = [...test.matchAll(/http:\/\/([\w.-]+):/g)].map(([, host]) => host);

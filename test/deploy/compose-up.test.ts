@@ -1,4 +1,4 @@
-// Tests of the production-like Compose stack in real containers: opt-in, because they need Docker and images
+// Opt-in tests of the production-like Compose stack in real containers, which need Docker and images
 // (docs/how-to/deploy-compose.md).
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { type ComposeProject, createComposeProject } from './compose-project.ts'
 import { composeVariables } from './deployment-files.ts';
 import { requires } from '../run/requirements.ts';
 
-/** Builds the images, unless SERVICE_ROUTER_VERSION names a version: then its images are used. */
+/** Builds the images, unless SERVICE_ROUTER_VERSION names a version, whose images are then used. */
 const build = process.env['SERVICE_ROUTER_VERSION'] === undefined ? ['--build'] : ['--no-build'];
 const minutes = 60_000;
 
@@ -16,7 +16,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   let project: ComposeProject;
 
   beforeAll(async () => {
-    // Printed because a result means little without the versions that it was obtained with.
+    // Printed because a result means little without the versions that produced it.
     for (const name of composeVariables().keys())
       if (/_IMAGE$|_VERSION$/.test(name)) console.log(`${name}: ${process.env[name] ?? 'as in docker-compose.yml'}`);
     project = await createComposeProject();
@@ -25,8 +25,8 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   afterAll(() => project?.remove(), 3 * minutes);
 
   /**
-   * Waits until every container is healthy, then until the router is ready, which means that workers of every task type
-   * poll.
+   * Starts the stack. Waits until every container is healthy, then until both routers are ready, which means that
+   * workers of every task type poll.
    */
   async function bringUp(): Promise<void> {
     try {
@@ -92,7 +92,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   });
 
   it(
-    'a PATCH reaches the other college, through events and the co-located workers',
+    'a PATCH reaches the other college through events and the co-located workers',
     async () => {
       const cccid = `C${Date.now() % 1_000_000}`;
       const answer = await callAs('demo', '/adaptor/001/mock/colleges/001/persons/0318204', { cccid });
@@ -193,13 +193,13 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
       ['a termination', 'DELETE', '/api/workflow/x', 403],
       ['a poll, which takes tasks from the queue', 'GET', '/api/tasks/poll/movies_intake', 403],
       ['a batch poll', 'GET', '/api/tasks/poll/batch/movies_intake?count=9', 403],
-      ['a poll behind a path parameter', 'GET', '/api/tasks/queue/..;/poll/movies_intake', 400],
-      ['a poll behind encoded characters', 'GET', '/api/tasks/%70oll/movies_intake', 400],
-      ['a poll behind a doubled slash', 'GET', '/api/tasks//poll/movies_intake', 403],
+      ['a poll disguised by a path parameter', 'GET', '/api/tasks/queue/..;/poll/movies_intake', 400],
+      ['a poll disguised by encoded characters', 'GET', '/api/tasks/%70oll/movies_intake', 400],
+      ['a poll disguised by a doubled slash', 'GET', '/api/tasks//poll/movies_intake', 403],
       ['the environment', 'GET', '/api/environment', 403],
       ['secrets', 'GET', '/api/secrets', 403],
       ['the configuration', 'GET', '/api/admin/config', 403],
-    ])('%s → refused', async (_title, method, path, status) => {
+    ])('%s → rejected', async (_title, method, path, status) => {
       expect((await ui(path, { method })).status).toBe(status);
     });
 
@@ -229,7 +229,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   );
 
   it(
-    'workers stop with exit code 0, and a request made meanwhile gets its response once they are back',
+    'workers stop with exit code 0, and a request made meanwhile gets its response once they run again',
     async () => {
       await project.run('stop', 'workers');
       const state = await project.run('ps', '--all', '--format', '{{.ExitCode}}', 'workers');
@@ -245,7 +245,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   );
 
   it(
-    'down and up again: executions are still there, and definitions are not written again',
+    'after down and up, executions are still there, and definitions are not written again',
     async () => {
       const id = String((await callAs('demo', '/movies/Metropolis')).headers['x-execution-id']);
       await project.run('down');

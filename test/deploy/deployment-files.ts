@@ -43,7 +43,7 @@ export interface RealmClient {
   [setting: string]: unknown;
 }
 
-/** Returns the text of a file by its path below the root. */
+/** Returns the text of a file, by its path relative to the root of the repository. */
 export function textOf(path: string): string {
   return readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
 }
@@ -76,7 +76,7 @@ function includedFiles({ include = [] }: ComposeFile): string[] {
   return include.map(byDefault);
 }
 
-/** Returns the names of a service's networks, which the file has as a list, or as a map with aliases. */
+/** Returns the names of a service's networks, which the file contains as a list or as a map with aliases. */
 export function networksOf(name: string): string[] {
   const networks = compose.services[name]?.networks ?? [];
   return Array.isArray(networks) ? networks : Object.keys(networks);

@@ -16,8 +16,8 @@ export interface RouterPorts {
 }
 
 /**
- * Returns the configuration file with other addresses; throws when the file no longer contains one of the original
- * ones.
+ * Returns the configuration file with other addresses.
+ * @throws Error when the file does not contain one of the addresses to replace
  */
 function withAddresses(addresses: readonly (readonly [from: string, to: string])[]): string {
   return addresses.reduce((text, [from, to]) => {
@@ -26,10 +26,23 @@ function withAddresses(addresses: readonly (readonly [from: string, to: string])
   }, textOf('deploy/load-balancer/haproxy.cfg'));
 }
 
-/** Starts the load balancer in front of two routers and waits until its operations port responds. */
+/** Returns the configuration file with a tenth of each limit on connections, so that tests need fewer connections. */
+function withTenthOfConnections(text: string): string {
+  return text.replace(
+    /^( *(?:maxconn|presetenv CONNECTIONS_PER_ADDRESS|.* sc0_conn_cur gt) )(\d+)/gm,
+    (_line, name, limit) => {
+      return `${name}${Number(limit) / 10}`;
+    },
+  );
+}
+
+/**
+ * Starts the load balancer in front of two routers and waits until its operations port responds.
+ * @param fewConnections whether all limits on connections are a tenth of those in the file
+ */
 export async function startLoadBalancer(
   routers: readonly [RouterPorts, RouterPorts],
-  env: Record<string, string> = {},
+  { env = {}, fewConnections = false }: { env?: Record<string, string>; fewConnections?: boolean } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-haproxy-'));
   const [port, identityPort, operationsPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
@@ -40,13 +53,13 @@ export async function startLoadBalancer(
     ['bind :8083', `bind 127.0.0.1:${identityPort}`],
     ['bind :8404', `bind 127.0.0.1:${operationsPort}`],
     ['/etc/haproxy/tls.pem', join(folder, 'tls.pem')],
-    // Options for names of Docker's DNS.
+    // Options that apply only to names in Docker's DNS.
     [' resolvers containers init-addr none resolve-prefer ipv4', ''],
     ['server router-a front-router-a:8080', `server router-a 127.0.0.1:${a.port} port ${a.opsPort}`],
     ['server router-b front-router-b:8080', `server router-b 127.0.0.1:${b.port} port ${b.opsPort}`],
     ['server keycloak keycloak:8080', 'server keycloak 127.0.0.1:9'],
   ]);
-  writeFileSync(file, text);
+  writeFileSync(file, fewConnections ? withTenthOfConnections(text) : text);
   const operationsUrl = `http://127.0.0.1:${operationsPort}`;
   const metrics = () => fetch(`${operationsUrl}/metrics`).then((answer) => answer.text());
   const logFile = join(folder, 'haproxy.log');
@@ -62,11 +75,15 @@ export async function startLoadBalancer(
   return {
     /** Base URL for clients. */
     url: `http://127.0.0.1:${port}`,
+    /** Base URL of Keycloak. */
+    identityUrl: `http://127.0.0.1:${identityPort}`,
     /** Base URL of health and metrics. */
     operationsUrl,
+    /** Returns the metrics in Prometheus' text format. */
+    metrics,
     /** Returns the log so far. */
     output: () => readFileSync(logFile, 'utf8'),
-    /** Returns the names of the routers of a backend that receive requests. */
+    /** Returns the names of those routers of a backend that receive requests. */
     async serving(backend = 'routers') {
       const up = (await metrics()).matchAll(
         /^haproxy_server_status\{proxy="([\w-]+)",server="([\w-]+)",state="UP"\} 1$/gm,

@@ -41,7 +41,7 @@ it('the address of another router → checks that router', async () => {
   expect((await ask(['live', `http://127.0.0.1:${port}`], 1)).code).toBe(0);
 });
 
-it('nothing listens → exit code 1 and a sentence', async () => {
+it('nothing listens → exit code 1 and a readable reason', async () => {
   const free = await findFreePort();
   const { code, printed } = await ask(['live'], free);
   expect(code).toBe(1);

@@ -80,7 +80,7 @@ describe('the image', () => {
     expect([...closure.files].filter((file) => !compiled.files.has(file) && !programs.includes(file))).toEqual([]);
   });
 
-  it('has the definitions, the gateway configuration and what the programs read', () => {
+  it('has the definitions, the gateway configuration and the other files that the programs read', () => {
     const folders = globSync('{workflows,event-handlers,plugins,gateway}/**/*.*', { cwd: rootDir });
     const read = [...folders, 'gateway.config.yml', 'package.json'].filter((file) => !file.endsWith('.md'));
     expect(read.length).toBeGreaterThan(100);
@@ -94,7 +94,7 @@ describe('the image', () => {
     expect(stage('demo')).toContain('COPY --from=sources /embedded-stack dev\n');
   });
 
-  it('runs Node as the stack does', () => {
+  it('runs Node with the same arguments and variables as the stack', () => {
     const entrypoint = /^ENTRYPOINT (.+)$/m.exec(stage('product'))?.[1] ?? '';
     expect(JSON.parse(entrypoint)).toEqual(['node', ...nodeArguments]);
     const variables = Object.entries(nodeEnvironment).map(([name, value]) => `ENV ${name}=${value}\n`);
@@ -131,7 +131,7 @@ describe('the image', () => {
     },
   );
 
-  it('installs the overrides before the packages they replace, runs no script of theirs, and is not root', () => {
+  it('installs packages after their overrides and without scripts, runs as non-root, and has a health check', () => {
     const install = stage('dependencies');
     expect(install.indexOf('COPY gateway/overrides')).toBeLessThan(install.indexOf('npm ci'));
     expect(install).toContain('npm ci --omit=dev --omit=optional --ignore-scripts');

@@ -3,9 +3,9 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
 import { startOperationsServer } from '../../gateway/operations/operations-server.ts';
 import { RouterReadiness } from '../../gateway/operations/readiness.ts';
@@ -25,7 +25,7 @@ function millisecondsOf(name: string): number {
 }
 
 describe('haproxy.cfg', () => {
-  it('tells a live router from one that is shutting down by its health', async () => {
+  it('tells a live router from a router that is shutting down by its health response', async () => {
     const [, expected = ''] = /httpchk GET \/health\/live\n.*\n *http-check expect string '(.+)'$/m.exec(file) ?? [];
     const readiness = new RouterReadiness(
       () => [],
@@ -42,12 +42,12 @@ describe('haproxy.cfg', () => {
     await server.stop();
   });
 
-  it('only requests that could not be sent at all are sent again', () => {
+  it('only requests that could not be sent at all are retried', () => {
     expect([...file.matchAll(/^ *retry-on (.+)$/gm)].map(([, when]) => when)).toEqual(['conn-failure']);
     expect(file).not.toMatch(/disable-l7-retry|all-retryable-errors|on-marked-down shutdown/);
   });
 
-  it('the load balancer waits longer than any client may wait and any poll may be held', () => {
+  it('the load balancer waits longer than any client may wait or any poll may be held', () => {
     const longest = ['router.maxWaitMs', 'router.responseDeadlineMs', 'conductor.maxHeldPollMs'] as const;
     for (const key of longest) expect([key, millisecondsOf('timeout server') > config[key]]).toEqual([key, true]);
   });
@@ -78,15 +78,15 @@ describe('haproxy.cfg', () => {
     expect(JSON.stringify(healthcheck)).toContain(`http://127.0.0.1:8404${setting('monitor-uri')}`);
   });
 
-  it('a router that stops is noticed before it refuses anything', () => {
+  it('the load balancer notices that a router stops before the router rejects anything', () => {
     const delay = Number(compose.services['router-a']?.environment?.['ROUTER_SHUTDOWNDELAYMS']);
     const [, inter, fall] = /inter (\d+)s fall (\d+)/.exec(file) ?? [];
-    // One interval more: a check may just have begun when the router stops.
+    // One more interval, because a check may just have begun when the router stops.
     expect(delay).toBeGreaterThan(Number(inter) * 1_000 * (Number(fall) + 1));
   });
 });
 
-/** A fake router: `answer` handles requests, `ready` is its health. */
+/** A fake router. `answer` handles requests; `ready`, `live` and `draining` determine its health responses. */
 class RouterStub {
   readonly got: { method: string; url: string; headers: IncomingMessage['headers'] }[] = [];
   ready = true;
@@ -130,7 +130,7 @@ class RouterStub {
   }
 }
 
-describe('haproxy with that file', requires('haproxy'), () => {
+describe('HAProxy with haproxy.cfg', requires('haproxy'), () => {
   let a: RouterStub;
   let b: RouterStub;
   let balancer: LoadBalancer;
@@ -162,9 +162,10 @@ describe('haproxy with that file', requires('haproxy'), () => {
   });
   const breakOff = (request: IncomingMessage) => void request.resume().on('end', () => request.socket.destroy());
 
-  it.each(['PATCH', 'POST', 'PUT', 'DELETE', 'GET'])('%s aborted by a router → 502, sent once', async (method) => {
-    // The tested request must not be the first one on its connection: when the first one fails, HAProxy only closes the
-    // connection.
+  const methods = ['PATCH', 'POST', 'PUT', 'DELETE', 'GET'];
+  it.each(methods)('%s aborted by a router → 502 and no retry', requires('haproxy-3'), async (method) => {
+    // The tested request must not be the first request on its connection: when the first request fails, HAProxy only
+    // closes the connection.
     await (await fetch(balancer.url)).text();
     a.got.length = b.got.length = 0;
     a.answer = b.answer = breakOff;
@@ -174,14 +175,14 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(seen()).toHaveLength(1);
   });
 
-  it('a 503 of a router → passed on as it is, not sent elsewhere', async () => {
+  it('a 503 of a router → passed on unchanged, and the request is not sent elsewhere', async () => {
     a.answer = b.answer = (_request, response) => void response.writeHead(503, { 'retry-after': '7' }).end('mine');
     const answer = await fetch(balancer.url, { method: 'PATCH', body: 'x' });
     expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).toEqual([503, '7', 'mine']);
     expect(seen()).toHaveLength(1);
   });
 
-  it('a client’s X-Forwarded-For stays in front, and the address of the connection comes last', async () => {
+  it('a client’s X-Forwarded-For is kept, and the address of the connection is appended', async () => {
     await fetch(`${balancer.url}/movies/a%20b?c=%2F`, { headers: { 'x-forwarded-for': '203.0.113.9' } });
     expect(seen()[0]).toMatchObject({
       url: '/movies/a%20b?c=%2F',
@@ -201,7 +202,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('last');
   });
 
-  it('a router that is no longer ready → its request in flight gets a response, new ones go elsewhere', async () => {
+  it('a router that is no longer ready → its in-flight request completes, and new requests go elsewhere', async () => {
     let finish = () => undefined as void;
     a.answer = b.answer = (_request, response) => void (finish = () => void response.end('finished'));
     const waiting = fetch(balancer.url);
@@ -217,14 +218,14 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(await (await waiting).text()).toBe('finished');
   });
 
-  it('no router is ready → live routers respond; none is live → 503, and the balancer is not ready', async () => {
+  it('no router is ready → live routers respond; none is live → 503, and the load balancer is not ready', async () => {
     a.ready = b.ready = false;
     await serving([]);
     a.answer = b.answer = (_request, response) => void response.writeHead(503).end('mine');
     expect(await (await fetch(balancer.url)).text()).toBe('mine');
     expect((await fetch(`${balancer.operationsUrl}/health/ready`)).status).toBe(200);
     a.live = b.live = false;
-    await pollUntil('the balancer to report that it is not ready', async () => {
+    await pollUntil('the load balancer to report that it is not ready', async () => {
       return (await fetch(`${balancer.operationsUrl}/health/ready`)).status === 503;
     });
     const answer = await fetch(balancer.url, { method: 'PATCH', body: 'x' });
@@ -232,7 +233,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect(await answer.json()).toMatchObject({ detail: 'No router can be reached: nothing was started.' });
   });
 
-  it('no router is ready, and one is shutting down → only the other one responds', async () => {
+  it('no router is ready, and one is shutting down → only the other router responds', async () => {
     a.ready = b.ready = false;
     a.draining = true;
     await serving([]);
@@ -243,7 +244,7 @@ describe('haproxy with that file', requires('haproxy'), () => {
     expect([a.got.length, b.got.length]).toEqual([0, 4]);
   });
 
-  it('all routers are shutting down → requests still reach them, because executions in flight need the reports', async () => {
+  it('all routers are shutting down → requests still reach them, as executions need the reports', async () => {
     a.ready = b.ready = false;
     a.draining = b.draining = true;
     await serving([]);
@@ -265,5 +266,62 @@ describe('haproxy with that file', requires('haproxy'), () => {
     }
     expect(b.got).toHaveLength(6);
     expect(balancer.output()).not.toContain('/movies');
+  });
+});
+
+describe('limits on connections', requires('haproxy', 'linux'), () => {
+  const nowhere = { port: 9, opsPort: 9 };
+  let balancer: LoadBalancer;
+  let sockets: Socket[];
+  const start = async (options: Parameters<typeof startLoadBalancer>[1]) =>
+    void (balancer = await startLoadBalancer([nowhere, nowhere], options));
+  beforeEach(() => {
+    sockets = [];
+  });
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await balancer.stop();
+  });
+
+  /** Opens idle connections from one address; resolves when each of them is established or closed. */
+  const open = (count: number, localAddress = '127.0.0.1', url = balancer.url): Promise<Socket[]> => {
+    const port = Number(new URL(url).port);
+    const opened = Array.from({ length: count }, async () => {
+      const socket = connect({ host: '127.0.0.1', port, localAddress })
+        .on('error', () => undefined)
+        .resume();
+      sockets.push(socket);
+      await new Promise<unknown>((resolve) => socket.once('connect', resolve).once('close', resolve));
+      return socket;
+    });
+    return Promise.all(opened);
+  };
+  const isClosed = (socket: Socket) => socket.closed;
+
+  it('above CONNECTIONS_PER_ADDRESS, a connection is closed at once; the others and other addresses are not affected', async () => {
+    await start({ env: { CONNECTIONS_PER_ADDRESS: '3' } });
+    // HAProxy may accept them in another order.
+    const opened = await open(4);
+    await pollUntil('one connection to be closed', () => opened.some(isClosed));
+    const [other] = await open(1, '127.0.0.2');
+    other?.write('GET / HTTP/1.1\r\nHost: router\r\n\r\n');
+    await pollUntil('the response to another address', () => (other?.bytesRead ?? 0) > 0);
+    expect(opened.filter(isClosed)).toHaveLength(1);
+  });
+
+  it('while clients hold all connections, the operations port responds, and no address holds more than its limit', async () => {
+    // Per address 100 for the routers and 5 for Keycloak; 350 and 30 in all, and 400 in the whole process.
+    await start({ fewConnections: true });
+    const opened: Socket[] = [];
+    // 5 × 100 are more than the limit of the whole process.
+    for (const host of [2, 3, 4, 5, 6]) opened.push(...(await open(110, `127.0.0.${host}`)));
+    await pollUntil('30 connections to be closed', () => opened.filter(isClosed).length >= 30);
+    const held = async (frontend: string, count: number) =>
+      (await balancer.metrics()).includes(`haproxy_frontend_current_sessions{proxy="${frontend}"} ${count}\n`);
+    await pollUntil('the public frontend to be full', () => held('routers', 350));
+    const toKeycloak = await open(8, '127.0.0.2', balancer.identityUrl);
+    await pollUntil('3 connections to Keycloak to be closed', () => toKeycloak.filter(isClosed).length === 3);
+    await open(2, '127.0.0.3', balancer.identityUrl);
+    await pollUntil('those of another address to be accepted', () => held('identity', 7));
   });
 });

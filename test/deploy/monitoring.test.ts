@@ -1,5 +1,5 @@
-// Tests of monitoring: dashboard and alert rules name only metrics and labels that a router has, and every alert has a
-// runbook.
+// Tests of monitoring: the dashboard and the alert rules name only metrics and labels that a router has, and every
+// alert has a runbook.
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -102,7 +102,7 @@ describe('the check of expressions', () => {
     expect(unknownIn(expression)).toEqual(expected);
   });
 
-  it('text that is not PromQL is refused', () => {
+  it('text that is not PromQL is rejected', () => {
     expect(() => namedIn('sum(rate(x[5m])')).toThrow('not PromQL');
   });
 });
@@ -161,7 +161,7 @@ describe('the dashboard', () => {
     expect(Math.max(...dashboard.panels.map(({ gridPos: { x, w } }) => x + w))).toBeLessThanOrEqual(24);
   });
 
-  it('shows every metric of the router except redundant ones', () => {
+  it('shows every metric of the router except redundant metrics', () => {
     const shown = new Set(
       panels.flatMap(({ targets = [] }) =>
         targets.flatMap(({ expr }) => namedIn(withoutVariables(expr)).series.map(({ metric }) => metric)),
@@ -191,7 +191,7 @@ describe('the alert rules', () => {
   );
 
   it.each(rules.map((rule) => [rule.alert, rule] as const))(
-    '%s: its summary names labels that its expression keeps',
+    '%s: its summary names only labels that its expression keeps',
     (_alert, rule) => {
       const kept = [...namedIn(rule.expr).grouping, ...(/\bby\b/.test(rule.expr) ? [] : scrapeLabels)];
       const named = [...rule.annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label);
@@ -209,7 +209,7 @@ describe('the alert rules', () => {
     expect(routes.filter((route) => !new RegExp(`^(?:${ignored})$`).test(route))).toEqual([]);
   });
 
-  it('alerts.md has a runbook for each alert, and no other', () => {
+  it('alerts.md has a runbook for each alert, and no other runbook', () => {
     const headings = [...page.text.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
     expect(headings.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
     for (const { alert } of rules)

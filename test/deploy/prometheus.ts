@@ -20,7 +20,7 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>)
     if (!text.includes(`'${name}'`)) throw new Error(`prometheus.yml has no target ${name}`);
     text = text.replace(name, instead);
   }
-  // Tests would spend most of their time waiting for intervals of 15 s.
+  // With intervals of 15 s, tests would spend most of their time waiting.
   writeFileSync(join(folder, 'prometheus.yml'), text.replaceAll('_interval: 15s', '_interval: 1s'));
   copyFileSync(
     fileURLToPath(new URL('../../deploy/prometheus/alerts.yml', import.meta.url)),

@@ -1,4 +1,4 @@
-// Finds the metrics and labels that a PromQL expression names, with Prometheus' own grammar.
+// Finds the metrics and labels that a PromQL expression names, with the grammar of Prometheus itself.
 
 import { parser } from '@prometheus-io/lezer-promql';
 
@@ -13,7 +13,10 @@ export interface NamedInQuery {
   readonly grouping: readonly string[];
 }
 
-/** @throws Error when the expression is not valid PromQL */
+/**
+ * Returns the metrics and labels that an expression names.
+ * @throws Error when the expression is not valid PromQL
+ */
 export function namedIn(expression: string): NamedInQuery {
   const series: { metric: string; labels: string[] }[] = [];
   const grouping: string[] = [];

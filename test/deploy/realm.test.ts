@@ -38,7 +38,7 @@ describe('deploy/keycloak/service-router-realm.json', () => {
     }
   });
 
-  it('tokens are of the type that oauth.acceptedTypes has by default', () => {
+  it('tokens have the type that oauth.acceptedTypes contains by default', () => {
     for (const { attributes } of realm.clients) expect(attributes['access.token.header.type.rfc9068']).toBe('true');
   });
 
@@ -52,7 +52,7 @@ describe('deploy/keycloak/service-router-realm.json', () => {
     }
   });
 
-  it('the audience is the one that the router requires', () => {
+  it('tokens have the audience that the router requires', () => {
     const variable = compose.services['router-a']?.environment?.['OAUTH_AUDIENCE'] ?? '';
     const audience = /^\$\{OAUTH_AUDIENCE:-(.+)\}$/.exec(variable)?.[1];
     expect(textOf('deploy/keycloak/service-router-realm.json')).toContain(`"included.custom.audience": "${audience}"`);

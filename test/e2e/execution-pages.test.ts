@@ -233,6 +233,7 @@ describe('an execution', () => {
     const { text } = await get(`/executions/${executionOf(refused)}`);
     expect(text).toMatch(/<title>mdmWF: not started<\/title>/);
     expect(text).toContain('1 not started');
+    expect(text).toContain('the condition of the handler of person_patched is false');
   });
 });
 

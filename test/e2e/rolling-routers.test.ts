@@ -21,7 +21,7 @@ const env = { ROUTER_SHUTDOWNDELAYMS: '4000', ROUTER_TRUSTEDPROXIES: '127.0.0.1'
 /** The OpenAPI document does not describe the load balancer's own responses. */
 const any = { undescribed: 'some responses come from the load balancer' };
 
-describe('two routers behind the load balancer', requires('full', 'haproxy', 'redis'), () => {
+describe('two routers behind the load balancer', requires('full', 'haproxy', 'haproxy-3', 'redis'), () => {
   let redis: RedisServer;
   let stack: Stack;
   let second: Program;

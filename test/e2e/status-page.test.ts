@@ -46,7 +46,7 @@ describe('the page without a browser', () => {
   it('lists health, failures, routes and workers as plain HTML, and is refreshed without a script', async () => {
     const html = await htmlOf();
     expect(html).toMatch(/<strong>Ready<\/strong>/);
-    expect(html).toContain('college-adaptor_intake');
+    expect(html).toContain('college-adaptor_intake 002');
     expect(html).toContain('back-end-bad-answer');
     expect(html).toMatch(/<noscript>\s*<meta http-equiv="refresh"/);
     expect(rowOf(html, 'movies')).toContain('href="/executions?route=movies"');

@@ -340,7 +340,7 @@ describe('Server-Timing and the stages', () => {
       /^router_executions_total\{workflow="college-adaptorWF",version="2",outcome="back-end-bad-answer"\} [1-9]/m,
     );
     expect(text).toMatch(/^router_active_clients\{route="adaptor"\} 1$/m);
-    expect(text).toMatch(/^router_worker_last_poll_seconds\{task_type="movies_intake"\} [\d.e-]+$/m);
+    expect(text).toMatch(/^router_worker_last_poll_seconds\{task_type="movies_intake",domain=""\} [\d.e-]+$/m);
   });
 
   it('the times that a worker reports are in the task, but not in the output of the execution', async () => {

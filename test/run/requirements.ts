@@ -28,12 +28,7 @@ const places = {
     const folder = process.env['RABBITMQ_PROGRAMS'] ?? '/usr/lib/rabbitmq/bin';
     return [join(folder, 'rabbitmq-server')].find(existsSync);
   },
-  haproxy: () => {
-    const program = process.env['HAPROXY'] ?? findProgram('haproxy', ['/usr/sbin', '/usr/local/sbin']);
-    // Older versions close a client's connection without a response when a router aborts a connection.
-    const version = program && /version (\d+)\./.exec(spawnSync(program, ['-v'], { encoding: 'utf8' }).stdout)?.[1];
-    return Number(version) >= 3 ? program : undefined;
-  },
+  haproxy: () => process.env['HAPROXY'] ?? findProgram('haproxy', ['/usr/sbin', '/usr/local/sbin']),
   chromium: () => {
     const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
     const programs = names.map((name) => findProgram(name, ['/usr/bin']));
@@ -57,7 +52,14 @@ const requirements = {
     'rabbitmq-server',
     'RabbitMQ (apt-get install rabbitmq-server), or its programs at RABBITMQ_PROGRAMS',
   ),
-  haproxy: placed('haproxy', 'HAProxy 3.0 or newer (Debian 13: apt-get install haproxy), or HAPROXY=<path>'),
+  haproxy: placed('haproxy', 'HAProxy (apt-get install haproxy), or HAPROXY=<path>'),
+  // Older versions close a client's connection without a response when a router aborts a connection.
+  'haproxy-3': () => {
+    const version = spawnSync(pathOf('haproxy') ?? 'haproxy', ['-v'], { encoding: 'utf8' }).stdout ?? '';
+    return /version (?:[3-9]|\d\d)\./.test(version)
+      ? undefined
+      : 'needs HAProxy 3.0 or newer (Debian 13: apt-get install haproxy), or HAPROXY=<path>';
+  },
   chromium: placed('chromium', 'Chromium (apt-get install chromium), or CHROMIUM=<path>'),
   prometheus: install('prometheus', 'Prometheus (apt-get install prometheus)'),
   promtool: install('promtool', 'promtool (apt-get install prometheus)'),

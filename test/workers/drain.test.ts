@@ -42,7 +42,7 @@ async function start(values: Record<string, string | number> = {}): Promise<Star
   return started;
 }
 const addMovie = () => router.addTask('movies_intake', inboundOf({ path: '/Up' }));
-const calledBackEnd = () => pollUntil('the call', () => backEnd.requests.length === 1);
+const calledBackEnd = () => pollUntil('the call to the back end', () => backEnd.requests.length === 1);
 
 describe('stop', () => {
   test('waits for the open poll of an idle worker to end, and does not poll again', async () => {
@@ -59,7 +59,7 @@ describe('stop', () => {
     await stopped;
   });
 
-  test('ends at once without a router', async () => {
+  test('ends at once when the router cannot be reached', async () => {
     const { program: running, lines } = await start({ 'workers.pollTimeoutMs': 60_000 });
     await router.stop();
     await pollUntil('the outage', () => lines.some(({ msg }) => /cannot be reached/.test(String(msg))));
@@ -76,7 +76,7 @@ describe('stop', () => {
     expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
   });
 
-  test('runs a task that the open poll returns in the meantime', async () => {
+  test('runs a task that the open poll returns during the drain', async () => {
     const { program: running } = await start();
     const stopped = running.stop();
     release();
@@ -85,7 +85,7 @@ describe('stop', () => {
     expect(router.results).toMatchObject([{ taskId, status: 'COMPLETED' }]);
   });
 
-  test('leaves tasks at the router when there is no capacity', async () => {
+  test('leaves tasks with the router when it has no capacity', async () => {
     const { program: running } = await start({ 'workers.concurrency': 1 });
     const first = addMovie();
     await calledBackEnd();
@@ -99,7 +99,7 @@ describe('stop', () => {
     await next.program.stop();
   });
 
-  test('before it ends, reports a result that is rejected at first', async () => {
+  test('ends only after it has reported a result that is rejected at first', async () => {
     const { program: running } = await start();
     const taskId = addMovie();
     await calledBackEnd();
@@ -111,8 +111,8 @@ describe('stop', () => {
     expect(router.results.map((result) => result.taskId)).toEqual([taskId]);
   });
 
-  test('before it ends, reports a failure in place of a result that is rejected for good', async () => {
-    // No poll is open for the drain to wait for.
+  test('ends only after it has reported a failure in place of a permanently rejected result', async () => {
+    // With a concurrency of 1, no poll is open that the drain would wait for.
     const { program: running } = await start({ 'workers.concurrency': 1 });
     const taskId = addMovie();
     await calledBackEnd();
@@ -134,7 +134,7 @@ describe('stop', () => {
     expect(lines.filter(({ msg }) => /in-flight tasks/.test(String(msg)))).toMatchObject([{ tasks: 1 }]);
   });
 
-  test('abandons and logs a result that is not accepted within workers.drainMs', async () => {
+  test('abandons a result that is not accepted within workers.drainMs, and logs this', async () => {
     const { program: running, lines } = await start({ 'workers.drainMs': 300 });
     addMovie();
     await calledBackEnd();
@@ -172,7 +172,7 @@ describe('the process', () => {
     expect(program.output()).not.toMatch(/worker-secret/);
   });
 
-  test('repeats a write with the same key after SIGKILL', async () => {
+  test('repeats a write with the same Idempotency-Key after SIGKILL', async () => {
     const env = { ...environment(), WORKERS_TASKTYPES: 'college-adaptor_intake', ADAPTOR_001_URL: backEnd.url };
     program = await startProgram('workers/main.ts', env);
     const input = inboundOf({ httpMethod: 'PATCH', params: { mis: '001' }, body: Buffer.from('{}') });
@@ -189,7 +189,7 @@ describe('the process', () => {
     expect(keys).toEqual(['execution-1', 'execution-1']);
   });
 
-  test('does not start without a client secret, and names the key', async () => {
+  test('does not start without a client secret, and names the configuration key', async () => {
     const env = { ...environment(), WORKERS_CLIENTSECRET: '' };
     await expect(startProgram('workers/main.ts', env)).rejects.toThrow(/workers\.clientSecret is not set/);
   });

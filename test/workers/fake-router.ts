@@ -1,4 +1,4 @@
-// A fake router for workers: a token endpoint and exchanges, which it holds until there are tasks.
+// A fake router for workers. It issues tokens, and it holds exchanges until there are tasks.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
@@ -12,11 +12,11 @@ import { pollUntil } from '../stack/poll-until.ts';
 /** A received request. */
 export interface SeenCall {
   method: string;
-  /** Path below the API's base. */
+  /** Path relative to the base URL of the API. */
   path: string;
   token: string | undefined;
   body: string;
-  /** Queues whose tasks an exchange takes. */
+  /** Queues from which an exchange requests tasks. */
   wanted: readonly Wanted[];
   /** Results that an exchange reports. */
   results: readonly TaskResult[];
@@ -33,7 +33,7 @@ interface HeldExchange {
   response: ServerResponse;
 }
 
-/** Overrides a response; undefined: the default response. */
+/** Overrides the response to a request. Returns undefined to keep the default response. */
 export type Interference = (call: SeenCall) => { status: number; body?: string } | 'hang' | 'reset' | undefined;
 
 export class FakeRouter {
@@ -41,7 +41,7 @@ export class FakeRouter {
   readonly results: TaskResult[] = [];
   /** Lifetime of the issued tokens in seconds. */
   tokenLifetimeSeconds = 3_600;
-  /** False: the response has no `expires_in`, and the token is a JWT with an `exp` claim. */
+  /** When false, token responses have no `expires_in`: only the `exp` claim of the token states its lifetime. */
   saysLifetime = true;
   interfere: Interference = () => undefined;
   readonly #valid = new Set<string>();
@@ -55,12 +55,12 @@ export class FakeRouter {
     return `http://127.0.0.1:${this.#port}/conductor/api`;
   }
 
-  /** Currently held exchanges. */
+  /** Number of exchanges that are held now. */
   get held(): number {
     return this.#held.size;
   }
 
-  /** Starts listening; after an outage, it listens on the same port again. */
+  /** Starts listening. Every start uses the same port. */
   async start(): Promise<this> {
     const server = createServer((request, response) => void this.#handle(request, response));
     this.#port ||= await findFreePort();
@@ -105,7 +105,7 @@ export class FakeRouter {
     this.#valid.clear();
   }
 
-  /** Responds to held exchanges without tasks, like a router that drains. */
+  /** Responds to all held exchanges with no tasks, as a draining router does. */
   letGo(): void {
     for (const { response } of this.#held) response.end('{"tasks":[]}');
     this.#held.clear();

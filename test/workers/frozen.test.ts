@@ -1,4 +1,4 @@
-// Tests a worker process that is suspended (SIGSTOP) during a poll: resumed too late, it does not send the write.
+// Tests of a worker process that is suspended (SIGSTOP) during a poll and resumed too late: it does not send the write.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
@@ -31,7 +31,7 @@ afterEach(async () => {
   await backEnd.stop();
 });
 
-/** Gives a task to the suspended worker, resumes it after the response timeout and returns the result. */
+/** Sends a task to the suspended worker, resumes the worker after the response timeout and returns the result. */
 async function handOutWhileStopped(httpMethod: string) {
   worker.process.kill('SIGSTOP');
   const taskId = router.addTask('movies_intake', inboundOf({ httpMethod, path: '/Up' }), { responseTimeoutSeconds });

@@ -23,24 +23,24 @@ function write(file: string, text: string): void {
 const registry = (taskType: string) =>
   `export const workers = { '${taskType}': { create: () => ({ taskDefName: '${taskType}' }), pools: ['default'] } };`;
 
-it('in this repository: the workers of the product', async () => {
+it('finds the workers of the product in this repository', async () => {
   expect(Object.keys(await findWorkers(productDir))).toEqual(Object.keys(workers));
 });
 
-it('only those product workers whose task types the gateway defines', async () => {
+it('finds only those product workers whose task types the gateway defines', async () => {
   expect(await findWorkers(dir)).toEqual({});
   write('workflows/tasks/mdm_notify.json', '{}');
   write('workflows/tasks/README.md', '');
   expect(Object.keys(await findWorkers(dir))).toEqual(['mdm_notify']);
 });
 
-it("the gateway's own workers too", async () => {
+it("finds the gateway's own workers too", async () => {
   write('workflows/tasks/mdm_notify.json', '{}');
   write('workers/index.ts', registry('count'));
   expect(Object.keys(await findWorkers(dir))).toEqual(['mdm_notify', 'count']);
 });
 
-it('a worker of the gateway replaces that of the product for the same task type', async () => {
+it('a worker of the gateway replaces the product worker for the same task type', async () => {
   write('workflows/tasks/mdm_notify.json', '{}');
   write('workers/index.ts', registry('mdm_notify'));
   const { mdm_notify: found } = await findWorkers(dir);
@@ -51,19 +51,19 @@ it.each([
   ['that does not load', 'import "./missing.ts";', /^workers\/index\.ts cannot be loaded: /],
   ['that throws null', 'throw null;', /^workers\/index\.ts cannot be loaded: null$/],
   ['that exports no workers', 'export const worker = {};', /^workers\/index\.ts must export workers: /],
-  ['that exports something else', 'export const workers = { count: () => 1 };', /must export workers/],
+  ['that exports workers of the wrong type', 'export const workers = { count: () => 1 };', /must export workers/],
 ])('an index %s → an error that says what to do', async (_title, text, message) => {
   write('workers/index.ts', text);
   const error: unknown = await findWorkers(dir).catch((thrown: unknown) => thrown);
   expect((error as { problems: string[] }).problems).toEqual([expect.stringMatching(message)]);
 });
 
-it('a syntax error in a file that the index imports → file, line and message', () => {
+it('a syntax error in a file that the index imports → an error with file, line and message', () => {
   write('workers/index.ts', 'import "./count.ts"; export const workers = {};');
   write('workers/count.ts', '\nconst count: number = ;\n');
   const program = `import { findWorkers } from './workers/gateway-workers.ts';
     await findWorkers(${JSON.stringify(dir)}).catch(({ problems }) => console.log(problems.join()));`;
-  // In a process of its own: Vitest would compile the files itself.
+  // Runs in a separate process, because Vitest would compile the files itself.
   const node = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
   expect(execFileSync(process.execPath, node, { cwd: productDir, encoding: 'utf8' })).toBe(
     'workers/index.ts cannot be loaded: workers/count.ts:2: Expression expected\n',

@@ -1,4 +1,4 @@
-// Tests of a worker process without a task type to serve, in a gateway as `init` writes it.
+// Tests of a worker process without a task type to serve, in a gateway that `init` has created.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-it('runs until SIGTERM, even without a launcher, and says what to do', async () => {
+it('a worker without a task type runs until SIGTERM, even without a launcher, and logs what to set', async () => {
   const gateway = join(dir, 'our-gateway');
   expect(await runCli(['init', gateway, '--package', '^1.2.3'])).toMatchObject({ exitCode: 0 });
   const env = { ...compileCache, WORKERS_CLIENTID: 'worker', WORKERS_CLIENTSECRET: 'worker-secret' };

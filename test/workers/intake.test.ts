@@ -51,7 +51,7 @@ function outboundOf(outcome: TaskOutcome) {
 }
 
 describe('the request', () => {
-  test('forwards allowed headers; never credentials, cookies or hop-by-hop fields, even when configured', async () => {
+  test('forwards allowed headers but never credentials, cookies or hop-by-hop fields, even if configured', async () => {
     const headers = {
       accept: 'application/json',
       'content-type': 'application/json',
@@ -75,7 +75,7 @@ describe('the request', () => {
     expect(head).not.toMatch(/secret|x-unknown|trailers|user-agent/i);
   });
 
-  test('every request carries X-Request-Id; only a write carries Idempotency-Key, the execution id', async () => {
+  test('has an X-Request-Id; only writes have an Idempotency-Key, which is the execution id', async () => {
     for (const httpMethod of ['GET', 'PATCH', 'POST', 'DELETE']) await ask({ httpMethod, requestId: 'r-7' });
     const [read, ...writes] = backEnd.requests;
     expect(read).toMatch(/\r\nx-request-id: r-7\r\n/i);
@@ -83,7 +83,7 @@ describe('the request', () => {
     for (const write of writes) expect(write).toMatch(/\r\nidempotency-key: execution-1\r\n/i);
   });
 
-  test('text that looks like an expression of the engine arrives as it was sent', async () => {
+  test('text that looks like an engine expression arrives unchanged', async () => {
     await ask({
       httpMethod: 'POST',
       path: '/${workflow.secrets.X}/a\\b',
@@ -96,13 +96,13 @@ describe('the request', () => {
     expect(backEnd.requests[0]).toContain('{"a":"${workflow.secrets.Z}"}');
   });
 
-  test('each college has its own adaptor; the rest share the common one', async () => {
+  test('goes to the adaptor of its college, or to the common adaptor when the college has none', async () => {
     const worker = await adaptor({ 'adaptor.url': `${backEnd.url}/common` });
     for (const mis of ['001', '999']) await worker.execute(taskOf(inboundOf({ path: '/x', params: { mis } })));
     expect(backEnd.requests.map((request) => request.split(' ')[1])).toEqual(['/one/x', '/common/x']);
   });
 
-  test('each plain back end has its own base', async () => {
+  test('goes to the base URL of its plain back end', async () => {
     const config = await configOf({
       'lmsDW.url': `${backEnd.url}/dw/`,
       'movies.url': `${backEnd.url}/films`,
@@ -124,7 +124,7 @@ describe('the response', () => {
     expect(outboundOf(await ask({ httpMethod: 'PATCH' })).status).toBe(status);
   });
 
-  test('headers pass by allow-list; configured ones pass as well, cookies never', async () => {
+  test('keeps only allowed and configured headers, and never cookies', async () => {
     react = answers(
       [
         'HTTP/1.1 200 OK',
@@ -153,7 +153,7 @@ describe('the response', () => {
     ['JSON with a duplicate key', 'application/json', Buffer.from('{"a":1,"a":2}')],
     ['bytes that are not text', 'image/png', Buffer.from([0x89, 0x50, 0xff, 0x00])],
     ['a large body', 'text/plain', Buffer.alloc(90_000, 'abc ')],
-  ])('%s comes back byte for byte', async (_label, type, body) => {
+  ])('%s is returned byte for byte', async (_label, type, body) => {
     const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n`;
     react = (socket) => void socket.write(Buffer.concat([Buffer.from(head), body]));
     const answer = outboundOf(await ask({}));
@@ -161,7 +161,7 @@ describe('the response', () => {
     expect(answer.headers['content-type']).toBe(type);
   });
 
-  test('a compressed response keeps its Content-Encoding', async () => {
+  test('stays compressed and keeps its Content-Encoding', async () => {
     const body = gzipSync('{}');
     const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
     react = (socket) => void socket.write(Buffer.concat([Buffer.from(head), body]));
@@ -170,13 +170,13 @@ describe('the response', () => {
     expect(answer.body.equals(body)).toBe(true);
   });
 
-  test('fails for a status outside 200 to 599', async () => {
+  test('a status outside 200 to 599 fails the task', async () => {
     react = answers('HTTP/1.1 799 X\r\nContent-Length: 0\r\n\r\n');
     await expect(ask({})).rejects.toMatchObject({ code: 'back-end-bad-answer' });
   });
 });
 
-describe('no response', () => {
+describe('a task that fails before its back end is called', () => {
   test.each(['999', '', '../001', '__proto__', 'constructor', '001.url'])(
     'MIS code %j without an adaptor → unknown-college, and no back end is called',
     async (mis) => {
@@ -195,7 +195,7 @@ describe('no response', () => {
     },
   );
 
-  test('fails without calling the back end when a compressed body inflates beyond the limit', async () => {
+  test('a compressed body that inflates beyond the limit → a TaskFailure, and no back end is called', async () => {
     const inbound = { httpMethod: 'PUT', path: '/', params: { mis: '001' }, headers: {}, bodyEncoding: 'gzip+base64' };
     const body = gzipSync(Buffer.alloc(1_000_000)).toString('base64');
     const worker = await adaptor();

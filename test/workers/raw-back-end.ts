@@ -1,4 +1,4 @@
-// A fake back end on a raw socket: records every byte of requests and can respond with any bytes, or none.
+// A fake back end on a raw socket. It records every byte of each request and can respond with any bytes, or none.
 
 import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ export function answers(text: string): Reaction {
   return (socket) => void socket.write(Buffer.from(text, 'latin1'));
 }
 
-/** Responds with a well-formed HTTP response. */
+/** Responds with a well-formed 200 response. */
 export const ok = answers('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}');
 
 /** Starts the back end on a free port. */
@@ -51,7 +51,7 @@ export async function startRawBackEnd(react: Reaction = ok) {
 
 export type RawBackEnd = Awaited<ReturnType<typeof startRawBackEnd>>;
 
-/** Returns the first complete request in the received bytes, by its Content-Length. */
+/** Returns the first request in the received bytes, by its Content-Length; null when it is still incomplete. */
 function completeRequest(received: string): string | null {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return null;

@@ -28,7 +28,7 @@ async function run(execute: () => Promise<TaskOutcome>, given = task) {
 const ids = { taskType: 'movies_intake', executionId: 'execution-1', requestId: 'r-1' };
 
 describe('supervise', () => {
-  test('logs no request id when it is not a string', async () => {
+  test('logs an empty request id when the input has one that is not a string', async () => {
     const completed: TaskOutcome = { status: 'COMPLETED', outputData: {} };
     const given = { ...task, inputData: { requestId: { toString: 'no function' } } };
     const { outcome, lines } = await run(async () => completed, given);
@@ -78,7 +78,7 @@ describe('supervise', () => {
   test.each([
     ['error', new RangeError('Invalid array length')],
     ['value that is not an error', 'text'],
-  ])('unexpected %s → failed without its text or stack, logged, reported', async (_label, thrown) => {
+  ])('an unexpected %s → failed without its text or stack, logged and reported', async (_label, thrown) => {
     const { outcome, lines, reported } = await run(() => Promise.reject(thrown as Error));
     expect(outcome).toEqual({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'the worker failed' });
     expect(reported).toEqual([{ error: thrown, fields: ids }]);
@@ -88,7 +88,7 @@ describe('supervise', () => {
   test.each<[string, TaskOutcome]>([
     ['COMPLETED', { status: 'COMPLETED', outputData: { count: 3n } }],
     ['IN_PROGRESS', { status: 'IN_PROGRESS', callbackAfterSeconds: 1, outputData: { count: 3n } }],
-  ])('%s with an output that JSON cannot express → failed, logged with its stack, reported', async (_label, given) => {
+  ])('%s with an output that JSON cannot express → failed, logged with a stack and reported', async (_label, given) => {
     const { outcome, lines, reported } = await run(async () => given);
     expect(outcome).toEqual({ status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'the worker failed' });
     expect(reported).toEqual([{ error: expect.any(TypeError) as TypeError, fields: ids }]);

@@ -1,4 +1,4 @@
-// Tests of selecting workers by configuration, and of configuration errors.
+// Tests of the selection of workers by configuration, and of its configuration errors.
 
 import { describe, expect, test } from 'vitest';
 import { backEndsOf } from '#lib/config/back-ends.ts';
@@ -18,7 +18,7 @@ async function selected(values: Record<string, string>): Promise<string[]> {
 }
 
 describe('selectWorkers', () => {
-  test('every registration creates the worker of its name', async () => {
+  test('every registration creates the worker with its name', async () => {
     const config = await configOf({});
     const callBackEnd = () => Promise.reject(new Error('not called'));
     for (const [name, { create }] of Object.entries({ ...backEndWorkers(config), ...workers })) {
@@ -37,7 +37,7 @@ describe('selectWorkers', () => {
     expect((await selected({ 'workers.domain': '002' })).sort()).toEqual(['college-adaptor_intake', 'mdm_share']);
   });
 
-  test('the key that a worker needs has the format of a back-end URL, so that its value is checked', () => {
+  test('every key that a worker needs has the format back-end-url, so its value is checked', () => {
     const properties: Readonly<Record<string, unknown>> = configSchema.properties;
     const needed = Object.values<WorkerRegistration>(workers).flatMap(({ needs }) =>
       needs === undefined ? [] : [needs],
@@ -51,7 +51,7 @@ describe('selectWorkers', () => {
     expect(await selected({ 'workers.domain': '002', 'workers.taskTypes': 'mdm_share' })).toEqual(['mdm_share']);
   });
 
-  test('every plain back end with an address → a task type of the default pool; in a domain only when it is named', async () => {
+  test('a plain back end with an address → a task type of the default pool; of a domain only if named', async () => {
     const catalog = { 'backEnd.course-catalog.url': 'http://catalog.example' };
     expect(await selected(catalog)).toContain('course-catalog_intake');
     expect(await selected({ BACKEND_COURSE_CATALOG_URL: 'http://catalog.example' })).toContain('course-catalog_intake');
@@ -85,7 +85,7 @@ describe('selectWorkers', () => {
     );
   });
 
-  test('a pool in which every task type must be named, and none is → an error that lists them', async () => {
+  test('a pool whose task types must be named, but none is named → an error that lists them', async () => {
     const config = await configOf({ 'workers.domain': '002', 'backEnd.sis.url': 'http://sis.example' });
     expect(() => selectWorkers(config, {})).toThrow(
       /workers\.taskTypes is empty, and this pool serves only task types that are named there: name one or more of .*sis_intake/,

@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 describe('startWorkers', () => {
-  test('sends a task of each intake to its back end and reports the response', async () => {
+  test('sends a task of each intake worker to its back end and reports the response', async () => {
     backEnd = await startRawBackEnd();
     started = await startedWorkers({
       'movies.url': `${backEnd.url}/movies`,
@@ -40,7 +40,7 @@ describe('startWorkers', () => {
     expect(lines).toEqual(['GET /a/001/x? HTTP/1.1', 'GET /lms/7/dataSync/ HTTP/1.1', 'GET /movies/Up HTTP/1.1']);
   });
 
-  test('holds one exchange for all task types when idle, and repeats it only after its timeout', async () => {
+  test('keeps one exchange open for all task types when idle, and repeats it only after its timeout', async () => {
     started = await startedWorkers();
     const { router } = started;
     await pollUntil('a held exchange', () => router.held === 1);
@@ -50,7 +50,7 @@ describe('startWorkers', () => {
     expect(exchanges().length).toBeLessThanOrEqual(3);
   });
 
-  /** Starts a worker of a gateway and runs one task with this outcome. */
+  /** Runs one task with this outcome. Returns the result that the router received and the reported errors. */
   async function reportOf(outcome: TaskOutcome) {
     const create = () => ({ taskDefName: 'count', execute: async () => outcome });
     const errors: unknown[] = [];

@@ -15,7 +15,7 @@ import { FakeRouter } from './fake-router.ts';
 /** Number of task types that workers without a domain run. */
 export const defaultTaskTypes = selectWorkers(await configOf({})).length;
 
-/** Returns a configuration with defaults and the given values. */
+/** Returns a configuration with the given values and defaults for all other keys. */
 export async function configOf(values: Record<string, string | number>): Promise<Config> {
   const env = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
   return (await loadConfig({ env })).config;
@@ -29,7 +29,7 @@ export function recordingLog(): { log: Logger; lines: Record<string, unknown>[] 
   return { log: pino({ level: 'debug' }, sink), lines };
 }
 
-/** Returns an `inbound` as the router creates it. */
+/** Returns a task input whose `inbound` is as the router creates it. */
 export function inboundOf(request: Partial<InboundRequest> = {}): Record<string, unknown> {
   const inbound = createInbound({
     httpMethod: 'GET',

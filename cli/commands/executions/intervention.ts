@@ -80,23 +80,19 @@ async function run(
   }
 }
 
-/** Stops at the first call that fails: the results must show what was done before it. */
+/** Stops at the first execution for which the engine fails: the results must show what was done before it. */
 async function carryOutAll(
   ids: readonly string[],
   carryOut: (id: string) => Promise<InterventionResult>,
 ): Promise<InterventionResult[]> {
   const results: InterventionResult[] = [];
-  for (const [index, executionId] of ids.entries()) {
-    try {
-      results.push(await carryOut(executionId));
-    } catch (error) {
-      const notTried = ids
-        .slice(index + 1)
-        .map((id): InterventionResult => ({ executionId: id, outcome: 'not tried' }));
-      return [...results, { executionId, outcome: 'unknown', reason: (error as Error).message }, ...notTried];
-    }
-  }
+  for (const executionId of ids)
+    results.push(results.some(hasFailed) ? { executionId, outcome: 'not tried' } : await carryOut(executionId));
   return results;
+}
+
+function hasFailed({ outcome }: InterventionResult): boolean {
+  return outcome === 'unknown' || outcome === 'not tried';
 }
 
 function describePossibility(preview: InterventionPreview): string {
@@ -123,17 +119,18 @@ function describe(
       : [],
   );
   const all = [...results, ...early];
-  const unknown = all.filter(({ outcome }) => outcome === 'unknown');
   const isDone = all.every(({ outcome }) => outcome === 'done');
-  const problems = unknown.map(({ executionId, reason }) => `${executionId}: ${reason}`);
+  const problems = all.flatMap((result) =>
+    hasFailed(result) && result.reason !== undefined ? [`${result.executionId}: ${result.reason}`] : [],
+  );
   const rows = all.map(({ executionId, outcome, reason = '' }) => [
     executionId,
     outcome === 'done' ? paint('good', pastTense[intervention]) : paint('bad', outcome),
     reason,
   ]);
   return {
-    exitCode: unknown.length > 0 ? 1 : isDone ? 0 : 2,
+    exitCode: problems.length > 0 ? 1 : isDone ? 0 : 2,
     lines: alignColumns(rows),
-    json: { ok: isDone, ...(unknown.length > 0 ? { problems } : {}), executions: all },
+    json: { ok: isDone, ...(problems.length > 0 ? { problems } : {}), executions: all },
   };
 }

@@ -23,11 +23,14 @@ export type InterventionPreview =
 /** The result of an intervention in one execution. */
 export interface InterventionResult {
   readonly executionId: string;
-  /** `unknown`: the engine did not respond. `not tried`: the engine failed before this execution's turn. */
+  /** `unknown`: the engine did not respond. `not tried`: the engine failed before anything was sent to it. */
   readonly outcome: 'done' | 'refused' | 'unknown' | 'not tried';
-  /** Reason for a refusal, the error of an unknown outcome, or a warning. */
+  /** Reason for a refusal, the error of another failure, or a warning. */
   readonly reason?: string;
 }
+
+/** Outcome of an intervention after an error of the engine. */
+const outcomes = { refused: 'refused', unreachable: 'not tried', interrupted: 'unknown' } as const;
 
 /** Returns the expected result of an intervention without changing anything. @throws EngineError */
 export async function previewInterventions(
@@ -75,9 +78,8 @@ function previewRetry(execution: WholeExecution): InterventionPreview {
 
 /**
  * Carries out an intervention. A cancellation is previewed again, because a worker may have received a task since the
- * first preview.
+ * first preview. Never rejects: an error is returned as the reason.
  * @param reason reason for a termination, visible to everyone who can read the execution
- * @throws EngineError when the engine does not respond; a refusal is returned as the outcome
  */
 export async function carryOutIntervention(
   intervention: Intervention,
@@ -85,15 +87,19 @@ export async function carryOutIntervention(
   { api, reason }: { api: ExecutionApi; reason: string },
 ): Promise<InterventionResult> {
   if (intervention === 'cancel') {
-    const preview = await previewInterventions(intervention, executionId, api);
-    if (preview.kind === 'refused') return { executionId, outcome: 'refused', reason: preview.reason };
+    try {
+      const preview = await previewInterventions(intervention, executionId, api);
+      if (preview.kind === 'refused') return { executionId, outcome: 'refused', reason: preview.reason };
+    } catch (error) {
+      return { executionId, outcome: 'not tried', reason: (error as Error).message };
+    }
   }
   try {
     if (intervention === 'retry') await api.retry(executionId);
     else await api.terminate(executionId, reason);
   } catch (error) {
-    if (!(error instanceof EngineError) || error.kind !== 'refused') throw error;
-    return { executionId, outcome: 'refused', reason: error.message };
+    const outcome = error instanceof EngineError ? outcomes[error.kind] : 'unknown';
+    return { executionId, outcome, reason: (error as Error).message };
   }
   if (intervention !== 'cancel') return { executionId, outcome: 'done' };
   const warning = await warningAfterCancel(executionId, api);

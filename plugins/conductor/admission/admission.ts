@@ -3,6 +3,7 @@
 import { BoundedSet } from '#lib/gc/bounded.ts';
 import { TransientMap } from '#lib/gc/transient-map.ts';
 import type { EngineCall } from '#lib/conductor/engine.ts';
+import { startOutcomeOf } from '#lib/conductor/start-outcome.ts';
 import type { ExecutionEnding } from '../execution/outcome.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { Problem } from '#lib/problem/problem.ts';
@@ -157,15 +158,19 @@ export class Admission {
   }
 
   /** Feeds the adaptive limit and the engine's breaker with the outcome of a call to the engine. */
-  observe({ request: { method, path }, startedAt, ms, outcome }: EngineCall): void {
-    if (method !== 'POST') return;
+  observe(call: EngineCall): void {
+    const { request, startedAt, ms, outcome } = call;
     const { limit, engine } = this.#dependencies;
-    if (path === '/api/workflow') {
-      const failed = typeof outcome === 'string' || outcome >= 500;
-      engine.record(failed ? 'failure' : 'success', startedAt);
-      if (!failed) limit.sample('start', ms);
+    const start = startOutcomeOf(call);
+    if (start === 'success' || start === 'failure') {
+      engine.record(start, startedAt);
+      if (start === 'success') limit.sample('start', ms);
       else if (outcome !== 'unreachable') limit.startFailed();
-    } else if (outcome === 200 && path.startsWith('/api/tasks')) limit.sample('report', ms);
+    } else if (start === 'inconclusive') {
+      // A lower bound of the latency: under overload, the limit must fall even if all deadlines are short.
+      if (outcome === 'interrupted') limit.sample('start', ms);
+    } else if (outcome === 200 && request.method === 'POST' && request.path.startsWith('/api/tasks'))
+      limit.sample('report', ms);
   }
 
   #admitted({ backEnd: { breaker }, requestClass }: AdmissionSubject, permit: Permit): Admitted {

@@ -37,16 +37,17 @@ export class BackEnds {
   }
 
   /**
-   * Back ends with at least one outcome, success or failure. Names that clients invented have none, unless `adaptor.url`
-   * serves every MIS code.
+   * Back ends with at least one outcome, success or failure, whose breaker is not stale. Names that clients invented have
+   * none, unless `adaptor.url` serves every MIS code. The breaker of a back end that a reload removed becomes stale.
    */
   get observed(): BackEnd[] {
-    return [...this.#known.values()].filter(({ breaker }) => breaker.hasOutcomes);
+    return [...this.#known.values()].filter(({ breaker }) => breaker.hasOutcomes && !breaker.isStale);
   }
 
   #forgetIdle(): void {
     for (const [name, { inFlight, queued, breaker }] of this.#known) {
-      if (inFlight.count === 0 && queued.total === 0 && breaker.isPristine) this.#known.delete(name);
+      const isForgettable = breaker.isPristine || breaker.isStale;
+      if (inFlight.count === 0 && queued.total === 0 && isForgettable) this.#known.delete(name);
     }
   }
 }

@@ -29,6 +29,8 @@ export interface BreakerOptions {
   onChange?: (state: BreakerState) => void;
 }
 
+/** A half-open breaker without an outcome for this long is stale, in milliseconds. */
+const staleMs = 3_600_000;
 /** Retry time for other calls while a probe is in flight, in milliseconds. */
 const probeRetryMs = 1_000;
 
@@ -58,6 +60,11 @@ export class CircuitBreaker {
   /** True when the breaker is closed and has no recent outcome: a new breaker would behave the same. */
   get isPristine(): boolean {
     return this.state === 'closed' && this.#counts().requests === 0;
+  }
+
+  /** True when no probe has had an outcome for an hour: the dependency may not exist any more. */
+  get isStale(): boolean {
+    return this.state === 'half-open' && this.#now() - this.#changedAt >= staleMs;
   }
 
   /** Time for which calls are rejected, in milliseconds; undefined when a call may proceed now. */

@@ -14,8 +14,8 @@ export const activeWithinMs = 60_000;
  * those not polled for the longest time.
  */
 const maxQueues = 1_000;
-/** Maximum number of task types whose latest poll is remembered. */
-const maxPolledTypes = 10_000;
+/** Maximum number of queues whose latest poll is remembered. */
+const maxPolledQueues = 10_000;
 
 /** The name of one queue of the engine; without a domain, the default pool. */
 export interface QueueName {
@@ -33,7 +33,8 @@ export class TaskQueues {
   #onWaiting: OnWaiting = () => undefined;
   #heldPolls = 0;
   readonly #queues = new Map<string, TaskQueue>();
-  readonly #lastPolled = new BoundedMap<string, number>(maxPolledTypes);
+  /** By queue, including queues that have been deleted. */
+  readonly #lastPolled = new BoundedMap<string, number>(maxPolledQueues);
 
   constructor(engine: Pick<Engine, 'pollTasks' | 'updateTask'>, log: Logger) {
     this.#engine = engine;
@@ -69,14 +70,14 @@ export class TaskQueues {
 
   /** Holds a poll in one or several queues, see {@link holdPoll}. */
   async poll(wanted: readonly (QueueName & { count: number })[], poll: Poll): Promise<Task[]> {
-    for (const { taskType } of wanted) this.notePoll(taskType);
+    for (const name of wanted) this.notePoll(name);
     this.#heldPolls += 1;
     const tasks = await holdPoll(
       wanted.map(({ count, ...name }) => ({ queue: this.queue(name), count })),
       poll,
     );
     this.#heldPolls -= 1;
-    for (const { taskType } of wanted) this.notePoll(taskType);
+    for (const name of wanted) this.notePoll(name);
     return tasks;
   }
 
@@ -115,21 +116,24 @@ export class TaskQueues {
     for (const queue of this.#queues.values()) yield [queue.name, queue];
   }
 
-  /** Records a poll for a task type, for the readiness check. */
-  notePoll(taskType: string): void {
-    // Deleted first, so that the task type that was polled longest ago is evicted.
-    this.#lastPolled.delete(taskType);
-    this.#lastPolled.set(taskType, performance.now());
+  /** Records a poll of a queue, for the readiness check and the metrics. */
+  notePoll(name: QueueName): void {
+    const key = queueKey(name);
+    // Deleted first, so that the queue that was polled longest ago is evicted.
+    this.#lastPolled.delete(key);
+    this.#lastPolled.set(key, performance.now());
   }
 
   /** True when a worker of any domain polled this task type within the last `withinMs` milliseconds. */
   isPolled(taskType: string, withinMs: number): boolean {
-    return this.sincePollMs(taskType) < withinMs;
+    const since = performance.now() - withinMs;
+    for (const [key, at] of this.#lastPolled) if (at > since && key.endsWith(`:${taskType}`)) return true;
+    return false;
   }
 
-  /** Milliseconds since a poll for this task type began or ended; Infinity without one. */
-  sincePollMs(taskType: string): number {
-    return performance.now() - (this.#lastPolled.get(taskType) ?? Number.NEGATIVE_INFINITY);
+  /** Milliseconds since a poll of this queue began or ended; Infinity without one. */
+  sincePollMs(name: QueueName): number {
+    return performance.now() - (this.#lastPolled.get(queueKey(name)) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Ends every held poll. */

@@ -1,6 +1,7 @@
 // Creates the telemetry of executions, and the metrics of held polls, large results and workers.
 
 import { Counter } from 'prom-client';
+import type { WorkerQueue } from '#lib/conductor/definitions/worker-queues.ts';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import type { SharedServices } from '../../../gateway/plugin-api/plugin-api.ts';
 import type { ResultBudget } from '../dispatch/result-budget.ts';
@@ -26,14 +27,14 @@ export interface GaugeSources {
   readonly queues: TaskQueues;
   readonly results: ResultBudget;
   readonly calls: () => number;
-  /** Returns every task type that the definitions of the active configuration contain. */
-  readonly taskTypes: () => readonly string[];
+  /** Returns the queues in which the active configuration schedules tasks. */
+  readonly neededQueues: () => readonly WorkerQueue[];
 }
 
 /** Registers the metrics of waiting clients, held polls, ready tasks, large results, engine calls and workers. */
 export function createGauges(
   { metrics }: Pick<SharedServices, 'metrics'>,
-  { waiters, queues, results, calls, taskTypes }: GaugeSources,
+  { waiters, queues, results, calls, neededQueues }: GaugeSources,
 ): void {
   const gauge = (name: string, help: string, read: () => number) => observeGauge(metrics, { name, help }, read);
   gauge(
@@ -58,13 +59,14 @@ export function createGauges(
     metrics,
     {
       name: 'router_worker_last_poll_seconds',
-      help: 'Time since a worker last polled this router for a task type; +Inf before the first poll',
-      labelNames: ['task_type'],
+      help: 'Time since a worker last polled this router for a task type in a task domain; +Inf before the first poll',
+      labelNames: ['task_type', 'domain'],
     },
     () =>
-      taskTypes().map((taskType) => ({
-        labels: { task_type: taskType },
-        value: queues.sincePollMs(taskType) / 1_000,
-      })),
+      neededQueues().flatMap(({ taskType, domain, isExpected }) => {
+        const value = queues.sincePollMs({ taskType, domain }) / 1_000;
+        const isListed = isExpected || value < Number.POSITIVE_INFINITY;
+        return isListed ? [{ labels: { task_type: taskType, domain: domain ?? '' }, value }] : [];
+      }),
   );
 }

@@ -1,6 +1,7 @@
 // Records when the engine last failed, so that failures at that time do not count against a workflow version.
 
 import type { EngineCall } from '#lib/conductor/engine.ts';
+import { startOutcomeOf } from '#lib/conductor/start-outcome.ts';
 
 /** Time of the last failure of the engine. */
 export class EngineFailures {
@@ -8,12 +9,13 @@ export class EngineFailures {
   #last = Number.NEGATIVE_INFINITY;
 
   /**
-   * Notes a call. A call without a response is a failure, and so is a start that gets a 5xx. Other 5xx responses
-   * concern a single execution.
+   * Notes a call. A start fails as {@link startOutcomeOf} returns it. Any other call without a response is a failure;
+   * its 5xx responses concern a single execution.
    */
-  observe({ request: { method, path }, outcome }: EngineCall): void {
-    const isStart = method === 'POST' && path === '/api/workflow';
-    if (typeof outcome === 'string' || (isStart && outcome >= 500)) this.#last = performance.now();
+  observe(call: EngineCall): void {
+    const start = startOutcomeOf(call);
+    const failed = start === undefined ? typeof call.outcome === 'string' : start === 'failure';
+    if (failed) this.#last = performance.now();
   }
 
   /**

@@ -1,4 +1,4 @@
-// Tests of edits of property files: values can be read back, and nothing else changes.
+// Tests of editing property files: values can be read back, and nothing else changes.
 
 import { getProperties } from 'properties-file';
 import { expect, it } from 'vitest';
@@ -13,7 +13,7 @@ it('puts a new key after related keys, and keeps comments, order and blank lines
   );
 });
 
-it('replaces the value of a key in place, for a repeated key the last value', () => {
+it('replaces the value of a key in place; for a repeated key, replaces the last value', () => {
   expect(setProperties('a=1\na : long \\\n  line\nb=2', { a: 'x' })).toBe('a=1\na=x\nb=2\n');
 });
 

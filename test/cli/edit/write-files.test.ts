@@ -1,4 +1,4 @@
-// Tests of how a command writes several files: all of them or none, without overwriting what another program has written.
+// Tests of how a command writes several files: all or none, without overwriting what another program has written.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ it('writes nothing when a new file already exists', async () => {
   expect(textOf('c.json')).toBe('theirs');
 });
 
-it('does not restore a file that has changed since it was written, and names it', async () => {
+it('does not restore a file that has changed since it was written, and names that file', async () => {
   const changes = new Map([
     ['a.yml', append('a.yml')],
     ['b.yml', append('b.yml')],

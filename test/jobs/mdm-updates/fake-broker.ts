@@ -1,4 +1,4 @@
-// A fake broker over AMQP with one queue, which can stop responding; it is closed after the test.
+// A fake AMQP broker with one queue. It can stop responding, and it is closed after the test.
 
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -15,7 +15,7 @@ interface Frame {
 }
 type Read = (bytes: number) => Promise<Buffer>;
 
-// The client's own codec: its types are not public.
+// The codec of the client library, which does not export types for it.
 const require = createRequire(import.meta.url);
 const { Cmd, FrameType, encodeFrame, decodeFrame } = require('rabbitmq-client/lib/codec.js') as {
   readonly Cmd: Readonly<Record<string, number>> & Readonly<Record<number, string>>;
@@ -67,7 +67,7 @@ export async function startFakeBroker() {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
-    // Ends with an error when the client disconnects.
+    // `serve` rejects when the client disconnects.
     serve(socket).catch(() => socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -93,7 +93,7 @@ export async function startFakeBroker() {
         socket.write(encodeFrame({ type: FrameType.BODY, channelId: 1, payload }));
       }
     },
-    /** Keeps connections open and responds to nothing. */
+    /** Stops all responses but keeps the connections open. */
     freeze: () => void (isFrozen = true),
     /** Closes the connections. */
     disconnect,

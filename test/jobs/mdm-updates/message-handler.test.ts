@@ -1,4 +1,4 @@
-// Tests of handling a message of MDM's update queue when the engine refuses, fails or is unavailable.
+// Tests of handling a message from MDM's update queue when the engine rejects the start, fails or is under load.
 
 import { expect, it } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
@@ -26,7 +26,7 @@ const rejectedAfter5: [MessageOutcome, number] = ['rejected', 5];
 it.each<[what: string, statuses: number[], outcome: [MessageOutcome, number]]>([
   ['rejects the message when the engine lacks the workflow (404)', Array<number>(9).fill(404), rejectedAfter5],
   ['rejects the message when the engine refuses the input (400)', Array<number>(9).fill(400), rejectedAfter5],
-  ['starts the share when the engine lacked the workflow for a moment', [404, 404], ['started', 3]],
+  ['starts the share when the engine lacks the workflow only for a moment', [404, 404], ['started', 3]],
   ['keeps trying while the engine fails (500)', Array<number>(20).fill(500), ['started', 21]],
   ['keeps trying while the engine is under load (429)', Array<number>(20).fill(429), ['started', 21]],
 ])('%s', async (_what, statuses, outcome) => {

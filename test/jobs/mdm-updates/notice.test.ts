@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { watchConsumer } from '../../../jobs/mdm-updates/notice.ts';
 
-it('says that the broker is unavailable, that the queue is missing, and nothing once the queue is consumed', () => {
+it('reports an unavailable broker and a missing queue, and nothing once the queue is consumed', () => {
   const [connection, consumer] = [new EventEmitter(), new EventEmitter()];
   const notice = watchConsumer({ connection, consumer, queue: 'mdm.updates', log: createLog('test', 'silent') });
   const away = [expect.stringContaining('the broker')];

@@ -11,9 +11,9 @@ import { definitionsFor } from '../../lib/conductor/definitions/copy-of-product.
 import { pollUntil } from '../../stack/poll-until.ts';
 import { startFakeBroker } from './fake-broker.ts';
 
-/** A stop that waits for the broker's heartbeat takes two minutes. */
+/** Less than the two minutes that a stop takes when it waits for the broker's heartbeat. */
 const deadlineMs = 20_000;
-/** Short, so that the tests are. */
+/** Short, to keep the tests fast. */
 const maxDisconnectMs = 200;
 
 const update = { misCode: '002', sisPersonId: 'B00417733', cccid: 'ABC1234', updateId: 'u-1' };
@@ -42,7 +42,7 @@ async function startConsumer(respond: RequestListener = (_request, response) => 
 }
 
 it(
-  'a broker that no longer responds does not delay the stop, and the client of the engine is closed',
+  'a broker that no longer responds does not delay the stop, and the engine client is closed',
   async () => {
     const { broker, updates, untilDisconnected } = await startConsumer();
     broker.deliver(update);
@@ -55,7 +55,7 @@ it(
 );
 
 it(
-  'a broker that disconnects while the consumer stops: the stop succeeds, and the client of the engine is closed',
+  'a broker that disconnects while the consumer stops does not fail the stop, and the engine client is closed',
   async () => {
     const { broker, updates, untilDisconnected } = await startConsumer();
     broker.deliver(update);
@@ -81,7 +81,7 @@ it(
     const start = await pollUntil('the start of the share', () => respond);
     const stopped = updates.stop();
     const until = performance.now() + 2 * maxDisconnectMs;
-    await pollUntil('more time to pass than the broker has', () => performance.now() > until);
+    await pollUntil('more time to pass than a disconnect may take', () => performance.now() > until);
     start();
     await stopped;
     await untilDisconnected();

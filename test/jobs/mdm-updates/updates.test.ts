@@ -15,7 +15,7 @@ const schema = JSON.parse(readFileSync(join(productDir, 'lib/openapi/mdm-update.
 const [update] = schema.examples;
 
 describe('a message', () => {
-  it('is read as an object, as text and as bytes; other fields are left out', () => {
+  it('is read from an object, a string or bytes, without fields that an update does not have', () => {
     for (const body of [update, JSON.stringify(update), Buffer.from(JSON.stringify(update))]) {
       expect(readUpdate(body)).toEqual(update);
     }
@@ -34,7 +34,7 @@ describe('a message', () => {
       { ...update, misCode: '002\n', updateId: '' },
       'misCode must match pattern "^[0-9A-Za-z]{1,8}$", updateId must match pattern "^[0-9A-Za-z-]{1,64}$"',
     ],
-  ])('%j is no update: %s', (body, wrong) => {
+  ])('%j is not an update: %s', (body, wrong) => {
     expect(readUpdate(body)).toEqual({ wrong });
   });
 });
@@ -47,11 +47,11 @@ describe('the share of an update', () => {
     input: { misCode, sisPersonId, cccid, requestId: updateId, sourceExecutionId: updateId },
   };
 
-  it('is the one that the handler of its college starts', () => {
+  it('is the share that the event handler of its college starts', () => {
     expect(shareOf(update, definitions)).toEqual(share);
   });
 
-  it('comes from the version of mdmWF that the handler starts', () => {
+  it('comes from the version of mdmWF that the event handlers start', () => {
     const product = definitionsFor();
     const workflows = product.workflows.map((file) =>
       file.definition.name === 'mdmWF' ? { ...file, definition: { ...file.definition, version: 4 } } : file,
@@ -66,7 +66,7 @@ describe('the share of an update', () => {
     expect(shareOf(update, new MdmDefinitions({ ...product, workflows, eventHandlers }))).toEqual(share);
   });
 
-  it('is the same beside a handler that starts another workflow for the same event', () => {
+  it('is the same when another handler starts another workflow for the same event', () => {
     const product = definitionsFor();
     const others = product.eventHandlers.map((file) => {
       const actions = file.definition.actions.map(({ action, start_workflow: start }) => ({
@@ -79,7 +79,7 @@ describe('the share of an update', () => {
     expect(shareOf(update, new MdmDefinitions({ ...product, eventHandlers }))).toEqual(share);
   });
 
-  it('ignores the condition of the handler: there is no event of mdmWF to evaluate it for', () => {
+  it('ignores the condition of the handler, because there is no mdmWF event to evaluate it for', () => {
     const product = definitionsFor();
     const eventHandlers = product.eventHandlers.map((file) => ({
       ...file,
@@ -92,7 +92,7 @@ describe('the share of an update', () => {
     expect(shareOf({ ...update, misCode: '999' }, definitions)).toBeUndefined();
   });
 
-  /** Starts the share on an engine whose index has these executions; returns the calls. */
+  /** Starts the share on an engine whose index has the executions `found`. Returns the methods of the calls. */
   async function callsWith(found: object[], isRepeat: boolean): Promise<(string | undefined)[]> {
     const calls: (string | undefined)[] = [];
     const dependencies = await startFakeEngine((request, response) => {
@@ -108,11 +108,11 @@ describe('the share of an update', () => {
     expect(await callsWith([{ input: share.input, tasks }], false)).toEqual(['POST']);
   });
 
-  it('is not started again when the engine has it', async () => {
+  it('is not started again when the engine already has it', async () => {
     expect(await callsWith([{ input: { ...share.input, more: 1 }, tasks }], true)).toEqual(['GET']);
   });
 
-  it('is started when the engine only has a different share, or one that never got a task', async () => {
+  it('is started when the engine has only a different share, or a share that never got a task', async () => {
     const other = { input: { ...share.input, cccid: 'other' }, tasks };
     expect(await callsWith([other, { input: share.input, tasks: [] }], true)).toEqual(['GET', 'POST']);
   });

@@ -1,4 +1,4 @@
-// Tests of shares of updates on an engine without an index: records in a real Redis show which shares were started.
+// Tests of starting shares on an engine without an index. Records in a real Redis show which shares were started.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -42,7 +42,7 @@ function routerWith(records: ExecutionRecords | undefined, call: SendRequest = e
 
 const sharesStarted = async () => (await new ExecutionApi(engine.call).running(share.name)).length;
 
-/** Returns an engine call that fails each start with this error, after or before the engine has received the start. */
+/** Returns an engine call that fails each start with this error, before or after the engine has stored the start. */
 const failingWith =
   (error: EngineError, { isStored }: { isStored: boolean }): SendRequest =>
   async (request) => {
@@ -73,7 +73,7 @@ describe('with records', requires('redis'), () => {
     });
   });
 
-  it('does not start a share again when its message is redelivered, to another router', async () => {
+  it('does not start a share again when its message is redelivered to another router', async () => {
     await startShare(share, routerWith(records), false);
     await startShare(share, routerWith(records), true);
     expect(await sharesStarted()).toBe(1);
@@ -86,7 +86,7 @@ describe('with records', requires('redis'), () => {
     expect(await sharesStarted()).toBe(1);
   });
 
-  it('starts a share again, and keeps no record of the first start, when nothing was sent', async () => {
+  it('starts a share again when nothing was sent, and keeps no record of the first start', async () => {
     const away = failingWith(new EngineError('unreachable', 'away'), { isStored: false });
     await expect(startShare(share, routerWith(records, away), false)).rejects.toThrow('away');
     await redis.run((client) => client.ping());

@@ -22,10 +22,10 @@ const start = async (env: Record<string, string>) => {
 it('returns 503 with the reason while the engine is unavailable, then 200', async () => {
   const port = await findFreePort();
   const health = await start({ CONDUCTOR_URL: `http://127.0.0.1:${port}`, PRUNE_INTERVALSECONDS: '1' });
-  await pollUntil('a round that failed', async () => (await health()).status === 503);
+  await pollUntil('a failed round', async () => (await health()).status === 503);
   expect((await health()).body.reasons).toEqual({ pruner: [expect.stringContaining('ECONNREFUSED')] });
 
-  // A fake engine whose index has no executions: it refuses a malformed query.
+  // A fake engine with an empty index. Like every engine with an index, it rejects a malformed query.
   const engine = createServer(({ url }, response) => {
     response.statusCode = url?.includes('query=indexed') ? 400 : 200;
     response.setHeader('content-type', 'application/json');

@@ -1,4 +1,4 @@
-// Tests of pruning while the engine's index lags: which executions are deleted, kept or reported as orphans.
+// Tests of pruning while the engine's index lags: which executions are deleted, kept, or reported as orphans.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -9,13 +9,13 @@ import { endedStatuses } from '#lib/conductor/executions/has-ended.ts';
 interface Stored {
   readonly workflowId: string;
   readonly workflowType: string;
-  /** Status in the index; the execution itself may differ. */
+  /** Status in the index, which may differ from the status of the execution. */
   readonly indexed: WorkflowStatus;
   readonly status: WorkflowStatus | null;
   readonly input?: Record<string, unknown>;
 }
 
-/** A fake engine whose index removes a deleted execution only after some searches, like the real one. */
+/** A fake engine. Like the real engine, it removes a deleted execution from its index only after some searches. */
 function laggingEngine(stored: readonly Stored[], lag: number) {
   const index = [...stored];
   const alive = new Map(stored.filter(({ status }) => status !== null).map((one) => [one.workflowId, one]));
@@ -47,7 +47,7 @@ function laggingEngine(stored: readonly Stored[], lag: number) {
       }
       return { removed: ids, refused: {} };
     },
-    // In the router's records, a corrected row leaves the result of the rule at once.
+    // As in the router's records, a corrected row no longer matches the rule.
     async recordEnd(id: string, status: WorkflowStatus) {
       const at = index.findIndex(({ workflowId, indexed }) => workflowId === id && indexed !== status);
       if (at >= 0) index.splice(at, 1);
@@ -84,7 +84,7 @@ const rule = { name: 'ended', statuses: endedStatuses, olderThanMs: 1 };
 
 describe('pruning executions', () => {
   it.each([0, 1, 3])(
-    'an index that is %i searches behind: every execution is deleted once, none is taken for an orphan',
+    'an index that is %i searches behind: every execution is deleted once, and none is taken for an orphan',
     async (lag) => {
       const engine = laggingEngine(ended(95), lag);
       const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 10 });
@@ -127,7 +127,7 @@ describe('pruning executions', () => {
     expect(engine.whole).toEqual(['quotes-the-route']);
   });
 
-  it('skips nothing when rows leave the result because their end is corrected', async () => {
+  it('skips nothing when rows leave the search result because their end is corrected', async () => {
     const again = (at: number): Stored => {
       return { workflowId: `again-${at}`, workflowType: 'moviesWF', indexed: 'FAILED', status: 'COMPLETED' };
     };
@@ -138,7 +138,7 @@ describe('pruning executions', () => {
     expect(report).toEqual({ removed: 8, orphans: [], kept: 0 });
   });
 
-  it('keeps an execution that has ended again with another status that the rule covers: its new end may be recent', async () => {
+  it('keeps an execution that ended again with another status of the rule, as its new end may be recent', async () => {
     const retried: Stored = { workflowId: 'retried', workflowType: 'moviesWF', indexed: 'FAILED', status: 'COMPLETED' };
     const engine = laggingEngine([retried, ...ended(3)], 0);
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 2 });
@@ -146,14 +146,14 @@ describe('pruning executions', () => {
     expect([...engine.alive.keys()]).toEqual(['retried']);
   });
 
-  it('ends although rows never leave the index, and reports them as orphans', async () => {
+  it('ends even if rows never leave the index, and reports them as orphans', async () => {
     const engine = laggingEngine(ended(12), 1_000_000);
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 4, orphanAfterMs: 50 });
     expect(report).toMatchObject({ removed: 12, kept: 0 });
     expect(report.orphans.length).toBeGreaterThan(7);
   });
 
-  it('deletes the executions behind more than 10,000 orphans, and reports every orphan', async () => {
+  it('deletes executions that are listed after more than 10,000 orphans, and reports every orphan', async () => {
     const orphans = ended(10_500, 'orphan').map((one): Stored => ({ ...one, status: null }));
     const engine = laggingEngine([...orphans, ...ended(3)], 0);
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 5_000, orphanAfterMs: 50 });
@@ -161,7 +161,7 @@ describe('pruning executions', () => {
     expect(engine.alive.size).toBe(0);
   });
 
-  it('removes the rows itself, as the engine may drop their removal', async () => {
+  it('removes rows from the index itself, because the engine may fail to do so', async () => {
     const engine = laggingEngine(ended(12), 1_000_000);
     const { removeRows, rows } = engine;
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 4, removeRows });
@@ -169,7 +169,7 @@ describe('pruning executions', () => {
     expect(rows()).toEqual([]);
   });
 
-  it('can be stopped between two batches; the next run continues', async () => {
+  it('can be stopped between two batches, and the next run continues', async () => {
     const engine = laggingEngine(ended(30), 1);
     const stop = new AbortController();
     const onBatch = () => stop.abort();

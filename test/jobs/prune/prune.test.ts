@@ -34,7 +34,7 @@ it('forgets orphans and deletes their rows in batches', async () => {
   expect({ forgotten, deleted }).toEqual({ forgotten: [10, 10, 5], deleted: [10, 10, 5] });
 });
 
-it('deletes the rows of many orphans in portions, so that an error loses only a part', async () => {
+it('deletes the rows of many orphans in portions, so that an error loses only part of the work', async () => {
   const rows = Array.from({ length: 25 }, (_, at) => row(at));
   const searched: number[] = [];
   const api = {
@@ -60,7 +60,7 @@ it('deletes the rows of many orphans in portions, so that an error loses only a 
   expect(Math.max(...searched)).toBe(0);
 });
 
-it('prunes, and reports the error, when the ends that no router has seen cannot be recorded', async () => {
+it('prunes and reports the error when ends that no router has seen cannot be recorded', async () => {
   const error = new Error('the engine does not respond');
   const deleted: string[] = [];
   const api = {

@@ -1,4 +1,4 @@
-// Tests of prune rules, from the configuration or the options of a command, and of the loop that runs prune rounds.
+// Tests of prune rules from the configuration or the options of a command, and of the loop that runs prune rounds.
 
 import { describe, expect, it } from 'vitest';
 import { type RuleOptions, rulesFor } from '../../../cli/input/prune-rules.ts';
@@ -71,7 +71,7 @@ describe('rules of the configuration', () => {
     expect((await rulesOf(config, ['college-adaptorWF'])).slice(2)).toMatchObject([{ exceptRoutes }, { exceptRoutes }]);
   });
 
-  it('a route with two workflows: a rule for each, and the general rules keep its executions', async () => {
+  it('a route with two workflows: a rule for each, and no general rule for them', async () => {
     const config = await configOf({ 'prune.movies.days': '60' });
     const both = [...routes, { name: 'movies', workflow: 'filmsWF' }];
     const api = { workflows: async () => ['moviesWF', 'filmsWF'] };
@@ -191,7 +191,7 @@ describe('the prune loop', () => {
     expect(rounds).toBe(atStop);
   });
 
-  it('is not ready after a round that could not do everything, and repeats the round', async () => {
+  it('reports the failure of an incomplete round, and repeats the round', async () => {
     let rounds = 0;
     const second = Promise.withResolvers<typeof report>();
     const round = async () => {
@@ -202,11 +202,11 @@ describe('the prune loop', () => {
     await pollUntil('a second round', () => rounds === 2);
     expect(loop.failure()).toBe('Redis does not respond');
     second.resolve(report);
-    await pollUntil('the failure to be over', () => loop.failure() === undefined);
+    await pollUntil('the failure to be cleared', () => loop.failure() === undefined);
     await loop.stop();
   });
 
-  it('aborts the current round when stopped and waits for its end', async () => {
+  it('aborts the current round when it is stopped, and waits for the round to end', async () => {
     const begun = Promise.withResolvers<void>();
     let ended = false;
     const round = async (signal: AbortSignal) => {

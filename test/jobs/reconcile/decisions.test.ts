@@ -25,7 +25,7 @@ const now = 1_795_275_400_000;
 const longAgo = now - 70_000;
 const justNow = now - 5_000;
 const context = { mdmDefinitions, codec: clear, now, unchangedMs: 0, afterMs: 60_000 };
-/** Context of an inspection that has found the same tasks in progress for some time. */
+/** Returns the context of an inspection of an execution that has not changed for this many milliseconds. */
 const after = (unchangedMs: number) => ({ ...context, unchangedMs });
 
 const request = (body: string) => ({
@@ -82,15 +82,15 @@ const mdm = {
 };
 
 describe('a PATCH that has ended', () => {
-  it('needs nothing when MDM was notified', () => {
+  it('is settled when MDM was notified', () => {
     expect(decidePatch(patch(), { ...alone, notified: true }, context)).toEqual({ kind: 'settled' });
   });
 
-  it('starts a missing MDM workflow after a 2xx, with the input that the handler would give it', () => {
+  it('with 2xx but no MDM workflow → that workflow is started with the input that its handler would give it', () => {
     expect(decidePatch(patch(), alone, context)).toMatchObject({ kind: 'start', case: 'event_lost', requests: [mdm] });
   });
 
-  it('uses the last attempt of a task, in whatever order the engine lists the attempts', () => {
+  it('is judged by the last attempt of its task, in whatever order the engine lists the attempts', () => {
     const failed = intake({ taskId: 't-0', status: 'FAILED', retryCount: 0, retried: true, outputData: {} });
     const tasks = [intake({ retryCount: 1 }), failed, event('COMPLETED')];
     const decision = { kind: 'start', case: 'event_lost', requests: [mdm] };
@@ -107,7 +107,7 @@ describe('a PATCH that has ended', () => {
     expect(decidePatch(patch({ tasks }), alone, context)).toEqual({ kind: 'settled' });
   });
 
-  it('terminated after its response → resumed, or the MDM workflow started if the engine refuses; terminated again → the MDM workflow started', () => {
+  it('terminated after its response → resumed, with a fallback; terminated again → the MDM workflow is started', () => {
     const once = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED')] });
     expect(decidePatch(once, alone, context)).toMatchObject({ kind: 'resume', case: 'event_stuck', fallback: [mdm] });
     const twice = patch({ status: 'TERMINATED', tasks: [intake(), event('CANCELED'), event('CANCELED')] });
@@ -115,11 +115,11 @@ describe('a PATCH that has ended', () => {
   });
 });
 
-describe('a PATCH that runs', () => {
+describe('a running PATCH', () => {
   const running = (tasks: ExecutedTask[], fields: Partial<WholeExecution> = {}, unchangedMs = 0) =>
     decidePatch(patch({ status: 'RUNNING', endTime: 0, tasks, ...fields }), alone, after(unchangedMs));
 
-  it('whose EVENT task stays scheduled → resumed; the second time → replaced by the execution it should start', () => {
+  it('whose EVENT task stays scheduled → resumed; the second time → replaced by the MDM workflow', () => {
     expect(running([intake(), event('SCHEDULED')])).toMatchObject({ kind: 'resume', fallback: [mdm] });
     expect(running([intake(), event('CANCELED'), event('SCHEDULED')])).toMatchObject({
       kind: 'replace',
@@ -140,14 +140,14 @@ describe('a PATCH that runs', () => {
     });
   });
 
-  it('is terminated when its task should have timed out; the next round decides about it', () => {
+  it('is terminated when its task should have timed out, and the next round decides what to do', () => {
     const held = (unchangedMs: number) =>
       running([intake({ status: 'IN_PROGRESS', endTime: 0, responseTimeoutSeconds: 90 })], {}, unchangedMs);
     expect(held(149_000)).toEqual({ kind: 'waiting' });
     expect(held(150_000)).toEqual({ kind: 'end', case: 'outcome_unknown' });
   });
 
-  it('with a task that failed, timed out or was cancelled long ago → terminated; the next round decides about it', () => {
+  it('with a task that failed, timed out or was cancelled long ago → terminated; the next round decides', () => {
     for (const status of ['TIMED_OUT', 'FAILED', 'CANCELED']) {
       expect(running([intake({ status })])).toEqual({ kind: 'end', case: 'outcome_unknown' });
       expect(running([intake({ status, endTime: justNow })])).toEqual({ kind: 'waiting' });
@@ -162,7 +162,7 @@ describe('a PATCH that runs', () => {
     }
   });
 
-  it('without a task for longer than a difference of the clocks explains → terminated when first seen', () => {
+  it('without a task for longer than clock skew can explain → terminated when first seen', () => {
     const replaced = { kind: 'replace', case: 'never_scheduled', requests: [] };
     expect(running([], { startTime: now - 15 * 60_000 })).toEqual(replaced);
     expect(running([], { startTime: now - 14 * 60_000 })).toEqual({ kind: 'waiting' });
@@ -182,7 +182,7 @@ describe('a PATCH with an unknown outcome', () => {
     });
   const decideWith = (...probes: WholeExecution[]) => decidePatch(lost(), { ...alone, probes }, context);
 
-  it('→ the back end is probed with a GET of the same resource, in the same task domain', () => {
+  it('leads to a probe of the back end: a GET of the same resource, in the same task domain', () => {
     const execution = { ...lost(), taskToDomain: { '*': '002' } };
     const decision = decidePatch(execution, alone, context);
     expect(decision).toMatchObject({
@@ -217,7 +217,7 @@ describe('a PATCH with an unknown outcome', () => {
     expect(decideProbe({ status: 'SCHEDULED', pollCount: 0, startTime: 0 })).toEqual({ kind: 'waiting' });
   });
 
-  it('no worker took the task, or the worker sent no request → settled', () => {
+  it('that no worker took, or whose worker sent no request → settled', () => {
     for (const fields of [
       { status: 'CANCELED', pollCount: 0, startTime: 0 },
       { status: 'FAILED', reasonForIncompletion: 'back-end-unreachable: no connection; nothing was changed' },
@@ -226,12 +226,12 @@ describe('a PATCH with an unknown outcome', () => {
     }
   });
 
-  it('superseded by another execution of its Idempotency-Key → settled: MDM is notified of the other execution', () => {
+  it('superseded by another execution with its Idempotency-Key → settled: MDM is notified of that execution', () => {
     const ended = { ...lost({ status: 'CANCELED' }), status: 'TERMINATED', reasonForIncompletion: superseded } as const;
     expect(decidePatch(ended, alone, context)).toEqual({ kind: 'settled' });
   });
 
-  it('cancelled by its client → settled even if a router has polled the task: the router withholds it', () => {
+  it('cancelled by its client → settled even if a router has polled the task, as the router withholds it', () => {
     for (const lastRetriedTime of [0, longAgo]) {
       const reasonForIncompletion = cancellationReason({ lastRetriedTime });
       const ending = { status: 'TERMINATED', reasonForIncompletion, lastRetriedTime } as const;
@@ -239,7 +239,7 @@ describe('a PATCH with an unknown outcome', () => {
     }
   });
 
-  it('resumed by another router, polled, then cancelled → probed: a worker may have received the task', () => {
+  it('resumed by another router, polled, then cancelled → probed, as a worker may have received the task', () => {
     const reasonForIncompletion = cancellationReason({});
     const ending = { status: 'TERMINATED', reasonForIncompletion, lastRetriedTime: longAgo } as const;
     expect(decidePatch({ ...lost({ status: 'CANCELED' }), ...ending }, alone, context).kind).toBe('ask');
@@ -247,12 +247,12 @@ describe('a PATCH with an unknown outcome', () => {
     expect(decidePatch({ ...unpolled, ...ending }, alone, context)).toEqual({ kind: 'settled' });
   });
 
-  it('the worker reports that the change may have been applied → probed', () => {
+  it('whose worker reports that the change may have been applied → probed', () => {
     const reasonForIncompletion = 'back-end-timeout: no response within 20000 ms; the change may have been applied';
     expect(decidePatch(lost({ status: 'FAILED', reasonForIncompletion }), alone, context).kind).toBe('ask');
   });
 
-  it('the record has the values of the PATCH → MDM is notified with the record and the time of the PATCH', () => {
+  it('whose values are in the record → MDM is notified with the record and the time of the PATCH', () => {
     const record = '{"sisPersonId":"p1","cccid":"C1","lastName":"Doe"}';
     expect(decideWith(probe(200, record))).toMatchObject({
       kind: 'start',
@@ -268,7 +268,7 @@ describe('a PATCH with an unknown outcome', () => {
     });
   });
 
-  it('the worker gave up → MDM gets that time: the PATCH may have replaced the value of a shorter PATCH', () => {
+  it('whose worker gave up → MDM gets the time when it did, as the PATCH may have been applied until then', () => {
     const failed = lost({
       status: 'FAILED_WITH_TERMINAL_ERROR',
       reasonForIncompletion: 'back-end-timeout: no response',
@@ -278,7 +278,7 @@ describe('a PATCH with an unknown outcome', () => {
     expect(decision).toMatchObject({ kind: 'start', requests: [{ input: { outbound } }] });
   });
 
-  it('the condition of the handler is about the lost response → MDM is notified', () => {
+  it('for which the condition of the handler depends on the lost response → MDM is notified', () => {
     const product = definitionsFor();
     const eventHandlers = product.eventHandlers.map((file) => ({
       ...file,
@@ -289,19 +289,19 @@ describe('a PATCH with an unknown outcome', () => {
     expect(decidePatch(lost(), { ...alone, probes }, { ...context, mdmDefinitions }).kind).toBe('start');
   });
 
-  it('the record has other values, or is gone → settled', () => {
+  it('whose record has other values or is gone → settled', () => {
     for (const found of [probe(200, '{"cccid":"C2"}'), probe(404, '{}'), probe(410, '{}')]) {
       expect(decideWith(found)).toEqual({ kind: 'settled' });
     }
   });
 
-  it('the back end refuses the GET or does not return an object → a person has to decide', () => {
+  it('whose back end rejects the GET or does not return an object → a person has to decide', () => {
     for (const found of [probe(405, '{}'), probe(200, '[1]'), probe(200, '<html>')]) {
       expect(decideWith(found)).toMatchObject({ kind: 'undecided', case: 'outcome_unknown' });
     }
   });
 
-  it('the back end is unavailable → probed again, after a pause that doubles', () => {
+  it('whose back end is unavailable → probed again, after a pause that doubles each time', () => {
     const away = (endTime: number) => probe(503, '', { endTime });
     expect(decideWith(away(justNow)).kind).toBe('unanswered');
     expect(decideWith(away(longAgo)).kind).toBe('ask');
@@ -311,7 +311,7 @@ describe('a PATCH with an unknown outcome', () => {
     expect(decideWith(probe(200, '', { status: 'FAILED', endTime: longAgo })).kind).toBe('ask');
   });
 
-  it('encrypted: probe and notification are in ciphertext, each bound to its own execution', () => {
+  it('that is encrypted → probe and notification are encrypted, each bound to its own execution', () => {
     const sealed = { ...context, codec: sealing };
     const inbound = sealing.packInbound(request('{"cccid":"C1"}'), ['mis']);
     const execution = { ...lost(), input: { inbound } };
@@ -333,7 +333,7 @@ describe('a PATCH with an unknown outcome', () => {
   });
 });
 
-describe('an mdmWF', () => {
+describe('an mdmWF execution', () => {
   const system = (cccid: string) => ({ misCode: '002', sisPersonId: 'q1', cccid });
   const notify = (systems: object[], fields: Partial<ExecutedTask> = {}): ExecutedTask => ({
     taskId: 't-1',
@@ -378,7 +378,7 @@ describe('an mdmWF', () => {
     });
   });
 
-  it('a system without a handler: its event waits in its queue', () => {
+  it('with a system that has no handler → settled, because its event waits in its queue', () => {
     const tasks = [notify([{ ...system('C1'), misCode: '777' }])];
     expect(decideNotification(notification({ tasks }), unshared, context)).toEqual({ kind: 'settled' });
   });
@@ -455,7 +455,7 @@ describe('an mdmWF', () => {
     it.each([
       ['first', [given, next]],
       ['last', [next, given]],
-    ])('with a next attempt, the earlier one listed %s → waits', (_order, tasks) => {
+    ])('with a next attempt, and the earlier attempt listed %s → waits', (_order, tasks) => {
       expect(decideNotification(notification({ status: 'RUNNING', tasks }), unshared, context)).toEqual({
         kind: 'waiting',
       });
@@ -464,13 +464,13 @@ describe('an mdmWF', () => {
     it.each([
       ['GET', { kind: 'resume', case: 'never_retried', fallback: [] }],
       ['PUT', { kind: 'end', case: 'never_retried' }],
-    ])('a %s of a client in the same state', (httpMethod, decision) => {
+    ])('a %s of a client in the same state → %j', (httpMethod, decision) => {
       const execution = notification({ status: 'RUNNING', tasks: [given], input: { inbound: { httpMethod } } });
       expect(decideOther(execution, context)).toEqual(decision);
     });
   });
 
-  it('stuck at its EVENT → resumed, then replaced', () => {
+  it('stuck at its EVENT task → resumed, then replaced', () => {
     const stuck = (...events: ExecutedTask[]) =>
       decideNotification(
         notification({ status: 'RUNNING', tasks: [notify([system('C1')]), ...events] }),
@@ -508,12 +508,12 @@ describe('a row of the index', () => {
 
   test.each([
     ['a PATCH with 2xx', {}, 'patch'],
-    ['the same as JSON', { input: '{"inbound":{"httpMethod":"PATCH"}}' }, 'patch'],
+    ['a PATCH with its input as JSON', { input: '{"inbound":{"httpMethod":"PATCH"}}' }, 'patch'],
     ['a PATCH with 404', { output: '{outbound={statusCodeValue=404, body=statusCodeValue=200}}' }, null],
     ['a PATCH that failed', { status: 'FAILED', output: '{}' }, 'patch'],
     ['a GET', { input: text('GET') }, null],
     ['a GET that runs', { input: text('GET'), status: 'RUNNING' }, 'other'],
-    ['a text that cannot be read', { input: '?' }, 'patch'],
+    ['an input that cannot be read', { input: '?' }, 'patch'],
     ['a version without an event', { version: 1 }, null],
     ['a version that is not among the definitions', { version: 99 }, 'patch'],
     [
@@ -568,12 +568,12 @@ describe('whether a change was applied', () => {
     ['{}', '{}', 'unclear'],
     ['[]', '{}', 'unclear'],
     ['{"a":1}', 'none', 'unclear'],
-  ])('%s in %s → %s', (wanted, record, standing) => {
+  ])('the change %s and the record %s → %s', (wanted, record, standing) => {
     expect(appliedChangeOf(Buffer.from(wanted), Buffer.from(record))).toBe(standing);
   });
 });
 
-it('templates: a lone expression keeps its type, an expression within text becomes text, an unknown name becomes null', () => {
+it('templates: a lone expression keeps its type, one within text becomes text, an unknown name becomes null', () => {
   const scope = { a: { b: { c: [1] } }, n: 7 };
   expect(resolveTemplate({ x: '${a.b}', y: '${a.z.c}', z: 'n=${n}', u: [true, '${a.b.c}'] }, scope)).toEqual({
     x: { c: [1] },

@@ -76,9 +76,9 @@ export function createEngineIndex() {
     put: (execution: WholeExecution) => void executions.set(execution.workflowId, execution),
     /** Called before each request takes effect; may throw, or wait. */
     beforeCall: (_request: EngineRequest): void | Promise<void> => undefined,
-    /** Returns the changes that happen to an execution when it is started. */
+    /** Returns fields that override those of a started execution. */
     outcomeOf: (_request: StartWorkflowRequest): Partial<WholeExecution> => ({}),
-    /** Time of terminations; by default right after the start of the execution. */
+    /** Returns the end time of a terminated execution; by default one millisecond after its start. */
     now: undefined as (() => number) | undefined,
     /** All executions of the engine. */
     executions: executions as ReadonlyMap<string, WholeExecution>,

@@ -41,7 +41,7 @@ describe('with Redis', requires('redis'), () => {
   afterAll(() => redis?.stop());
   afterEach(() => redis.command('FLUSHALL'));
 
-  it('one router keeps the lock; after its release the other acquires it', async () => {
+  it('one router keeps the lock, and another acquires it after its release', async () => {
     const [one, other] = [open(redis.url, 10_000), open(redis.url, 10_000)];
     expect([await one.hold(), await other.hold(), await one.hold()]).toEqual([true, false, true]);
     await one.release();
@@ -53,7 +53,7 @@ describe('with Redis', requires('redis'), () => {
     expect([await one.hold(), await other.hold()]).toEqual([true, false]);
     const [key] = (await redis.command('KEYS', '*:reconciler')) as [string];
     expect(await redis.command('PTTL', key)).toBeGreaterThan(300_000);
-    // The lock ends as if its time had passed.
+    // Expires the lock as if its TTL had passed.
     await redis.command('PEXPIRE', key, '1');
     await pollUntil('the lock to expire', () => other.hold());
     expect(await one.hold()).toBe(false);
@@ -68,7 +68,7 @@ describe('with Redis', requires('redis'), () => {
     expect(await lock.hold()).toBe(true);
     await proxy.repair();
     await pollUntil('the other router to hold the lock', () => other.hold());
-    await pollUntil('Redis to be asked again', async () => !(await lock.hold()));
+    await pollUntil('the first router to lose the lock', async () => !(await lock.hold()));
     await proxy.stop();
   });
 });

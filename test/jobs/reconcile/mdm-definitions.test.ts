@@ -1,4 +1,4 @@
-// Tests of the starts that the reconciler derives from definitions: which handlers, actions and events it considers.
+// Tests of the workflow starts that the reconciler derives from definitions: which handlers, actions and events count.
 
 import { describe, expect, it, test } from 'vitest';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
@@ -29,7 +29,7 @@ const withVersion3 = (definition: Partial<WorkflowDefinition>): Definitions => (
   workflows: [...product.workflows, fileOf({ ...v2!, version: 3, ...definition })],
 });
 
-/** Returns the starts after a PATCH of a person at a college. */
+/** Returns the workflow starts that follow a PATCH of a person at a college. */
 function startsAfterPatch(definitions: Definitions, { mis = '001', version = 2, status = 200 } = {}) {
   const patch = { workflowName: 'college-adaptorWF', workflowVersion: version, workflowId: 'e-1' };
   const inbound = { httpMethod: 'PATCH', params: { mis }, requestId: 'r-1' };
@@ -46,13 +46,13 @@ describe('handlers and actions that start other workflows', () => {
     ['a handler listed later', withHandlers(mdm!, audit)],
     ['a handler listed earlier', withHandlers(audit, mdm!)],
     ['an action listed earlier', withHandlers({ ...mdm!, actions: [auditAction, ...mdm!.actions] })],
-  ])('%s → the start of mdmWF alone', (_case, definitions) => {
+  ])('%s → only mdmWF is started', (_case, definitions) => {
     expect(startsAfterPatch(definitions)).toMatchObject([start]);
     expect(startsAfterPatch(definitions)).toHaveLength(1);
     expect(new MdmDefinitions(definitions).notifyVersion).toBe(1);
   });
 
-  it('alone, or beside an inactive handler → no start and no version of mdmWF', () => {
+  it('without an active handler that starts mdmWF → no start and no version of mdmWF', () => {
     for (const definitions of [withHandlers(audit), withHandlers(audit, { ...mdm!, active: false })]) {
       expect(startsAfterPatch(definitions)).toEqual([]);
       expect(new MdmDefinitions(definitions).notifyVersion).toBeUndefined();
@@ -79,7 +79,7 @@ describe('the condition of the handler', () => {
     ['a string, which the engine treats as false', '$.mis', 0],
     ['a condition that cannot be evaluated here', "$.mis.equals('001')", 1],
     ['a condition that is not JavaScript, which `check` reports', '$.mis = =', 1],
-  ])('%s', (_case, condition, count) => {
+  ])('%s: %s → %i starts', (_case, condition, count) => {
     expect(startsAfterPatch(withCondition(condition))).toHaveLength(count);
   });
 
@@ -98,7 +98,7 @@ describe('the condition of the handler', () => {
 });
 
 describe('a version with several EVENT tasks', () => {
-  it('starts mdmWF for the event that its handler listens to, wherever the EVENT task stands', () => {
+  it('starts mdmWF for the event that its handler listens to, wherever the EVENT task is in the workflow', () => {
     const other = { name: 'received', taskReferenceName: 'received', type: 'EVENT', sink: 'conductor' };
     for (const tasks of [
       [other, ...v2!.tasks],

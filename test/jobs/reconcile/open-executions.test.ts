@@ -1,4 +1,4 @@
-// Tests of the reconciler's work list with rows of the index that are behind the engine.
+// Tests of the reconciler's work list when rows of the index lag behind the engine.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
@@ -9,7 +9,7 @@ const running = { workflowId: 'e-1', workflowType: 'mdm-shareWF', status: 'RUNNI
 
 describe('an ended execution that the index still lists as running', () => {
   const start = 1_795_275_400_000;
-  /** Returns a work list from which the execution has been removed at `start`. */
+  /** Returns a work list from which the execution was removed at `start`. */
   const listWithout = () => {
     const list = new OpenExecutions(minute);
     list.add(running, 'share', start);

@@ -1,4 +1,4 @@
-// Tests of the probe limiter: probes leave worker capacity for clients.
+// Tests of the probe limiter, which leaves worker capacity for clients.
 
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '#lib/config/schema.ts';
@@ -8,7 +8,7 @@ const now = 1_795_275_400_000;
 const afterMs = 60_000;
 const concurrency = configSchema.properties['workers.concurrency'] as { default: number };
 
-/** Returns the number of executions, of a hundred, that acquire a permit. */
+/** Returns how many of a hundred executions acquire a permit. */
 function countTurns(turns: ProbeLimiter, backEnd: string, at = now): number {
   return Array.from({ length: 100 }, (_, index) =>
     turns.tryAcquire({ backEnd, executionId: `${backEnd}-${index}` }, at),
@@ -16,7 +16,7 @@ function countTurns(turns: ProbeLimiter, backEnd: string, at = now): number {
 }
 
 describe('probes of one back end', () => {
-  it('not known to respond → one probe at a time', () => {
+  it('that is not known to respond → one probe at a time', () => {
     expect(countTurns(new ProbeLimiter(afterMs), '001')).toBe(1);
   });
 
@@ -32,7 +32,7 @@ describe('probes of one back end', () => {
     expect(granted).toEqual([1, 2, most, most, most]);
   });
 
-  it('no response → none for the first pause, then one, then none for twice as long', () => {
+  it('no response → no probe for the first pause, then one probe, then none for twice as long', () => {
     const turns = new ProbeLimiter(afterMs);
     const ask = (at: number) => {
       const mayAsk = turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, at);
@@ -53,7 +53,7 @@ describe('probes of one back end', () => {
     expect(turns.tryAcquire({ backEnd: '001', executionId: 'e-2' }, now)).toBe(true);
   });
 
-  it('a probe of an earlier process → counts', () => {
+  it('a probe that an earlier process started counts towards the limit', () => {
     const turns = new ProbeLimiter(afterMs);
     turns.update({ backEnd: '001', executionId: 'e-1' }, 'under-way', now);
     expect(turns.tryAcquire({ backEnd: '001', executionId: 'e-2' }, now)).toBe(false);
@@ -77,7 +77,7 @@ describe('probes of several back ends', () => {
     expect(turns.mayAcquire({ backEnd: '005' }, now)).toBe(true);
   });
 
-  it('one that responds is not delayed by those that do not', () => {
+  it('probes of a back end that responds are not delayed by back ends that do not respond', () => {
     const turns = new ProbeLimiter(afterMs);
     turns.tryAcquire({ backEnd: '001', executionId: 'e-1' }, now);
     turns.update({ backEnd: '001', executionId: 'e-1' }, 'answered', now);

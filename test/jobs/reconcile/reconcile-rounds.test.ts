@@ -26,8 +26,9 @@ function withVersion3(definitions: Definitions): Definitions {
 }
 
 let engine: EngineIndex;
-/** The wall clock of the router and of the engine, and the monotonic clock of the router. */
+/** Wall clock of the router and of the engine. */
 let now: number;
+/** Monotonic clock of the router. */
 let elapsed: number;
 let mdmDefinitions: MdmDefinitions;
 let queueSizes: Record<string, number>;
@@ -127,7 +128,7 @@ describe('shares of several colleges', () => {
     expect(engine.started).toMatchObject([{ name: 'mdm-shareWF', input: { misCode: '003' } }]);
   });
 
-  it('one for each college → settled without reading an execution', async () => {
+  it('a share for each college → settled without reading an execution', async () => {
     for (const each of [notification('002', '003'), share('s-1', '002'), share('s-2', '003')]) engine.put(each);
     expect(await reconcile().run()).toMatchObject({ findings: [], inspected: 0 });
   });
@@ -149,7 +150,7 @@ it('a PATCH that is retried and completes between two rounds is seen again', asy
   expect(names()).toEqual(['mdmWF']);
 });
 
-it('a share that was inspected while it ran, failed, and is retried by an operator is inspected again', async () => {
+it('a share that failed after it was inspected and that an operator retries is inspected again', async () => {
   const queued = { status: 'SCHEDULED', pollCount: 0, startTime: 0, endTime: 0 };
   engine.put({ ...share('s-1', '002'), status: 'RUNNING', endTime: 0, tasks: [task('mdm_share', queued)] });
   const rounds = reconcile();
@@ -220,7 +221,7 @@ describe('a reload of the definitions', () => {
     expect((await rounds.run()).unreconciled.get('unknown_version')).toBe(0);
   });
 
-  it('a PATCH of an unknown version is not counted when MDM was notified of it, or when it was refused', async () => {
+  it('a PATCH of an unknown version is not counted when MDM was notified or the adaptor rejected it', async () => {
     engine.put(patch({ workflowVersion: 3 }));
     engine.put(notification());
     const refused = createOutbound({ status: 404, headers: {}, body: Buffer.alloc(0) });
@@ -228,12 +229,12 @@ describe('a reload of the definitions', () => {
     expect(await reconcile().run()).toMatchObject({ findings: [] });
   });
 
-  it('an mdmWF of an unknown version is counted too when MDM named an interested system', async () => {
+  it('an mdmWF execution of an unknown version is also counted when MDM named an interested system', async () => {
     engine.put({ ...notification('002'), workflowVersion: 7 });
     expect((await reconcile().run()).findings).toMatchObject([{ case: 'unknown_version', action: 'none' }]);
   });
 
-  it('a handler for one more college is added → shares of that college that were judged without the handler are found', async () => {
+  it('a handler is added for one more college → missing shares of that college are found in earlier rows', async () => {
     engine.put(notification('003'));
     // A later execution advances the scan, so that it does not read earlier rows again.
     engine.put({ ...notification(), workflowId: 'notification-2', startTime: now - 66_000, endTime: now - 65_000 });
@@ -254,7 +255,7 @@ describe('a notification whose event is late', () => {
     ...{ workflowId: `n-${correlationId}`, correlationId, startTime: now, endTime: now },
   });
 
-  it('is left to the queue of the event, and started once later events have been handled', async () => {
+  it('is left to the queue of the event, and is started once later events have been handled', async () => {
     queueSizes = { [queue]: 3, mdm_notify: 1 };
     engine.put(patchAt('patch-1', now - 2 * minute));
     engine.put(patchAt('patch-2', now - 90_000));
@@ -309,7 +310,7 @@ it('immediately finds a PATCH that ended during long inspections', async () => {
 });
 
 describe('a clock that was ahead and is corrected', () => {
-  it('finds a PATCH that ended in between', async () => {
+  it('a PATCH that ended in between is found', async () => {
     now += day;
     const rounds = reconcile();
     expect(await rounds.run()).toMatchObject({ findings: [] });
@@ -318,7 +319,7 @@ describe('a clock that was ahead and is corrected', () => {
     expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
   });
 
-  it('by several small steps → finds it too', async () => {
+  it('by several small steps → such a PATCH is found too', async () => {
     now += 600_000;
     const rounds = reconcile();
     await rounds.run();
@@ -327,7 +328,7 @@ describe('a clock that was ahead and is corrected', () => {
     expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
   });
 
-  it('by less than the grace period → reads nothing again', async () => {
+  it('by less than the grace period → no row is read again', async () => {
     engine.put(patch({ endTime: now - 3_600_000 }));
     engine.put({ ...notification(), endTime: now - 3_600_000 });
     const rounds = reconcile();
@@ -338,7 +339,7 @@ describe('a clock that was ahead and is corrected', () => {
     expect(await rounds.run()).toMatchObject({ scanned: 2 });
   });
 
-  it('probes a back end whose pause was counted by the wrong clock', async () => {
+  it('a back end whose pause was measured by the wrong clock is probed', async () => {
     engine.put(timedOut('patch-1', '001'));
     engine.outcomeOf = () => ({ status: 'FAILED' });
     now += day;
@@ -398,7 +399,7 @@ it('finds a lost event while ten thousand executions wait for MDM', async () => 
   expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
 });
 
-it('tries each repair once while the engine responds to no start, and reaches every execution', async () => {
+it('tries each repair once while the engine does not respond to starts, and reaches every execution', async () => {
   for (let at = 0; at < 250; at++) engine.put(patch({ workflowId: `patch-${at}` }));
   const tried: unknown[] = [];
   engine.beforeCall = ({ method, path, body }) => {
@@ -417,11 +418,11 @@ describe('a PATCH whose worker has not reported', () => {
     engine.put(patch({ status: 'RUNNING', endTime: 0, output: {}, tasks: [{ ...held, ...fields }] }));
   };
   const ended = { executionId: 'patch-1', case: 'outcome_unknown', action: 'terminated', started: [] };
-  /** Runs a round, and returns its findings about running executions. */
+  /** Runs a round and returns its findings about executions that it terminated. */
   const round = async (rounds: ReconcileRounds) =>
     (await rounds.run()).findings.filter(({ action }) => action === 'terminated');
 
-  it('is ended when the reconciler has seen the time pass, not when the clock of the router is ahead', async () => {
+  it('is ended only once the reconciler has measured the timeout, even if the router clock is ahead', async () => {
     withWorker();
     now += 160_000;
     const rounds = reconcile();
@@ -460,7 +461,7 @@ describe('probes', () => {
       tasks: [task('college-adaptor_intake', { endTime: 0, responseTimeoutSeconds: 90, ...fields })],
     });
 
-  it('that wait for the stopped workers of two colleges do not delay the probe of a third', async () => {
+  it('that wait for the stopped workers of two colleges do not delay the probe of a third college', async () => {
     for (const mis of ['002', '003']) {
       engine.put({ ...timedOut(`patch-${mis}`, mis), taskToDomain: { '*': mis } });
       engine.put(probeOf(`patch-${mis}`, { status: 'SCHEDULED', pollCount: 0, startTime: 0 }));

@@ -54,7 +54,7 @@ function start(metrics = new Registry()): void {
   });
 }
 
-/** Adds a PATCH that ends now, and whose notification was lost or has been pruned. */
+/** Adds a PATCH that ends now and whose notification was lost or has been pruned. */
 function putPatch(fields: Partial<WholeExecution> = {}): void {
   const now = Date.now();
   const outbound = createOutbound({ status: 200, headers: {}, body: Buffer.from('{"sisPersonId":"p1","cccid":"C1"}') });
@@ -71,7 +71,7 @@ function putPatch(fields: Partial<WholeExecution> = {}): void {
 
 const started = () => engine.started.map(({ name }) => name);
 
-it('looks back from the time at which it becomes leader, not from its start', async () => {
+it('looks back from the time when it becomes leader, not from its start', async () => {
   isLeader = false;
   start();
   putPatch();
@@ -84,7 +84,7 @@ it('looks back from the time at which it becomes leader, not from its start', as
   expect(started()).toEqual(['mdmWF']);
 });
 
-it('finds what ended within the look-back when it becomes leader', async () => {
+it('finds executions that ended within the look-back when it becomes leader', async () => {
   isLeader = false;
   start();
   await vi.advanceTimersByTimeAsync(20 * day);
@@ -114,7 +114,7 @@ it('forgets the executions that it has not repaired when another router leads fo
   expect(started()).toEqual([]);
 });
 
-it('continues where it stopped, after a short time as standby and after a long outage of the engine as leader', async () => {
+it('resumes where it stopped after a short time as standby and after a long engine outage as leader', async () => {
   isLeader = true;
   start();
   await vi.advanceTimersByTimeAsync(hour);
@@ -133,7 +133,7 @@ it.each([
   ['fails', new EngineError('unreachable', 'away')],
   ['finds an engine that is starting', new EngineError('unreachable', 'away', { isStarting: true })],
 ])(
-  'keeps the lock between rounds, also after a failed one, and releases it when every round %s',
+  'keeps the lock between rounds, even after a failed round, and releases it when every round %s',
   async (_when, error) => {
     isLeader = true;
     start();
@@ -150,7 +150,7 @@ it.each([
   },
 );
 
-it('counts rounds of every outcome from 0: the alert about missing rounds needs a series before the first one', async () => {
+it('counts rounds of every outcome from 0, because the alert about missing rounds needs each series', async () => {
   isLeader = true;
   engine.beforeCall = () => Promise.reject(new EngineError('unreachable', 'away'));
   const metrics = new Registry();

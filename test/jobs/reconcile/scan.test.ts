@@ -1,4 +1,4 @@
-// Tests of which part of the index the scans read in each round, and of the number of calls to the engine.
+// Tests of the part of the index that scans read in each round, and of the number of their calls to the engine.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -12,7 +12,7 @@ import { EndedScan, OpenScan } from '../../../jobs/reconcile/scan.ts';
 
 const minute = 60_000;
 
-it('advances even when no execution of its workflow has ended', async () => {
+it('a scan of ended executions advances even when no execution of its workflow has ended', async () => {
   const queries: ExecutionQuery[] = [];
   const search = async (query: ExecutionQuery) => {
     queries.push(query);
@@ -35,7 +35,7 @@ describe('a read that fails', () => {
     workflowId: `e-${at}`,
     endTime: new Date(endedAt(at)).toISOString(),
   })) as ExecutionSummary[];
-  /** Returns a scan of `all`, in which the calls with these numbers fail. */
+  /** Returns a scan of `all` in which the calls with these numbers fail. */
   const scanWithFailures = (...failing: number[]) => {
     let calls = 0;
     const search = async ({ endedAfter = 0 }: ExecutionQuery, { offset, size }: Page) => {
@@ -48,7 +48,7 @@ describe('a read that fails', () => {
   };
   const now = 60 * minute;
 
-  it('returns the rows of the pages before it, and the next round continues there', async () => {
+  it('does not discard the rows of earlier pages, and the next round continues after them', async () => {
     const scan = scanWithFailures(2);
     const first = await scan.next(now, 5);
     expect(first).toEqual({ rows: all.slice(0, 50), isComplete: false });
@@ -57,7 +57,7 @@ describe('a read that fails', () => {
     expect(new Set([...first.rows, ...second.rows])).toEqual(new Set(all));
   });
 
-  it('is reported when no page was read before it, and nothing is left out after it', async () => {
+  it('is reported when no page was read before it, and the next round leaves nothing out', async () => {
     const scan = scanWithFailures(1);
     await expect(scan.next(now, 5)).rejects.toThrow('call 1');
     expect(new Set((await scan.next(now, 5)).rows)).toEqual(new Set(all));
@@ -65,7 +65,7 @@ describe('a read that fails', () => {
 });
 
 describe('open executions on an engine without an index', () => {
-  /** Returns a scan of executions that started at regular intervals, and the numbers of its calls. */
+  /** Returns a scan of executions that started at regular intervals, and counts of its calls. */
   const scanOf = (count: number, everyMs: number) => {
     const calls = { states: 0, lists: 0 };
     const call: SendRequest = async ({ path }) => {
@@ -95,7 +95,7 @@ describe('open executions on an engine without an index', () => {
     }
   };
 
-  it('need a number of calls in proportion to their number', async () => {
+  it('need a number of calls that is proportional to their number', async () => {
     const { scan, calls } = scanOf(10_000, 100);
     await rotate(scan);
     expect(calls.states).toBeLessThan(30_000);

@@ -1,5 +1,5 @@
-// Tests of several routers without Redis that reconcile the same executions: their calls interleave in any order, and
-// they converge.
+// Tests of several routers without Redis that reconcile the same executions: whatever the order in which their calls
+// interleave, the routers converge.
 
 import { expect, it } from 'vitest';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -20,7 +20,7 @@ const orders = Array.from({ length: byDepth(5, 20) }, (_, seed) => seed + 1);
 const mdmDefinitions = new MdmDefinitions(definitionsFor());
 const codec = createPayloadCodec({ 'payload.key': undefined, 'payload.decryptionKeys': [] });
 
-/** Returns a generator of numbers from 0 to 1, which are the same for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 (mulberry32). The same seed yields the same numbers. */
 function numbersOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -31,7 +31,7 @@ function numbersOf(seed: number): () => number {
   };
 }
 
-/** Routers on one engine; their calls take effect one at a time, in an order that follows from the seed. */
+/** Routers on one engine. Their calls take effect one at a time, in an order that the seed determines. */
 class Routers {
   readonly engine: EngineIndex = createEngineIndex();
   now = 1_795_275_400_000;
@@ -61,7 +61,7 @@ class Routers {
   }
 
   /**
-   * Runs a round on every router concurrently, and lets `msAfter` pass.
+   * Runs a round on every router concurrently, then lets `msAfter` milliseconds pass.
    * @returns the number of unreconciled executions by router
    */
   async runRounds(msAfter = 30_000): Promise<number[]> {
@@ -69,7 +69,7 @@ class Routers {
     const ended = Promise.all(this.#rounds.map((rounds) => rounds.run().finally(() => running--)));
     while (running > 0) {
       await new Promise(setImmediate);
-      // A round that has not found its probe searches for it again after a second.
+      // No call is held while a round that has not found its probe waits for a second to search again.
       if (this.#held.length === 0)
         await Promise.race([ended, new Promise<void>((resolve) => (this.#onHeld = resolve))]);
       this.#held.splice(Math.floor(this.#next() * this.#held.length), 1)[0]?.();
@@ -131,7 +131,7 @@ const faults: Record<string, (name: Name, now: number) => WholeExecution> = {
   'without a task': (name, now) => executionOf(name, now, {}),
 };
 
-/** Hides the follow-up executions of a PATCH from the index. */
+/** Hides the follow-up executions of a PATCH from searches of the index. */
 function hideFollowersOf(source: string, { api }: EngineIndex): void {
   const { search } = api;
   api.search = async (...query) => {
@@ -140,7 +140,7 @@ function hideFollowersOf(source: string, { api }: EngineIndex): void {
   };
 }
 
-/** Returns a PATCH that a worker has taken: with response 200, or with an unknown outcome. */
+/** Returns the execution of a PATCH that a worker has taken, with response 200 or with an unknown outcome. */
 function patchOf(workflowId: string, now: number, status: 'COMPLETED' | 'TIMED_OUT'): WholeExecution {
   const outbound = createOutbound({ status: 200, headers: {}, body: Buffer.from('{}') });
   const inbound = createInbound({
@@ -180,7 +180,7 @@ it.each(cases)('%s: two or three routers repair %s, and each starts it at most o
       const hasAttempt = [...engine.executions.values()].some(
         (execution) => !hasEnded(execution) && execution.tasks.at(-1)?.status === 'SCHEDULED',
       );
-      expect(hasAttempt, `${label}: a worker gets it`).toBe(true);
+      expect(hasAttempt, `${label}: a worker gets a task`).toBe(true);
     }
   }
 });
@@ -196,7 +196,7 @@ it.each(names)(
       for (let round = 0; round < 60; round++) await routers.runRounds(60_000);
       expect(engine.started.length).toBeLessThanOrEqual(5);
       const last = engine.executions.get(`started-${engine.started.length}`);
-      expect(last?.status, 'the last one may still run').toBe('RUNNING');
+      expect(last?.status, 'the last execution may still run').toBe('RUNNING');
     }
   },
 );
@@ -226,7 +226,7 @@ it('a retry that fails with a 500 is repeated, and replaced by a start after fiv
   expect([1, 2]).toContain(engine.started.length);
 });
 
-it('a probe whose row does not enter the index is started once by each router', async () => {
+it('a probe whose row never enters the index is started once by each router', async () => {
   const routers = new Routers(2, 1);
   const { engine } = routers;
   const outbound = createOutbound({ status: 404, headers: {}, body: Buffer.alloc(0) });
@@ -235,7 +235,7 @@ it('a probe whose row does not enter the index is started once by each router', 
       ? { startTime: routers.now, endTime: routers.now, output: { outbound } }
       : { status: 'RUNNING', startTime: routers.now, tasks: [taskOf('', {})] };
   hideFollowersOf('patch-1', engine);
-  // The response to the first probe raises the limit of concurrent probes.
+  // The response to the first probe raises the limit on concurrent probes.
   for (const id of ['patch-0', 'patch-1']) engine.put(patchOf(id, routers.now, 'TIMED_OUT'));
   for (let round = 0; round < 15; round++) await routers.runRounds(30_000);
   const probes = engine.started.filter(({ correlationId }) => correlationId === 'patch-1');
@@ -267,7 +267,7 @@ it('a PATCH whose probe had to wait is inspected when another router has started
   expect([await routers.runRounds(), await routers.runRounds()]).toContainEqual([0]);
 });
 
-it('a start whose row does not enter the index is not repeated', async () => {
+it('a start whose row never enters the index is not repeated', async () => {
   const routers = new Routers(2, 1);
   const { engine } = routers;
   engine.outcomeOf = scheduled(routers);

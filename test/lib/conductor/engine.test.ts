@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
+import { conclusiveAfterMs, Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import type { EngineError } from '#lib/conductor/engine-error.ts';
 import { sendCall } from '#lib/conductor/send-call.ts';
 import { makeCertificate } from '../../stack/certificate.ts';
@@ -64,10 +64,24 @@ describe('the report of a call without a response', () => {
   const request = { name: 'moviesWF', version: 1, input: {}, correlationId: 'c' };
   const unanswered = { outcome: 'interrupted', endedEarly: false };
 
-  it('says that the call ended early when its own deadline was earlier than the general timeout', async () => {
-    const { engine, reported } = await observedEngine();
+  it('says that the call ended early when its own deadline was shorter than half of the general timeout', async () => {
+    const { engine, reported } = await observedEngine(400);
     await failureOf(engine.startWorkflow(request, 100));
     expect(reported).toMatchObject([{ ...unanswered, endedEarly: true }]);
+  });
+
+  it('does not say so when its own deadline was half of the general timeout', async () => {
+    const { engine, reported } = await observedEngine(400);
+    await failureOf(engine.startWorkflow(request, 200));
+    expect(reported).toMatchObject([unanswered]);
+  });
+
+  it.each([
+    [2_000, 1_000],
+    [10_000, 5_000],
+    [30_000, 5_000],
+  ])('general timeout of %i ms → a deadline of %i ms is no longer early', (generalTimeoutMs, ms) => {
+    expect(conclusiveAfterMs(generalTimeoutMs)).toBe(ms);
   });
 
   it('does not say so when the general timeout was earlier than its own deadline', async () => {

@@ -1,4 +1,5 @@
-// Tests of a router that drains while the engine starts an execution: workers get its task, and their polls end afterwards.
+// Tests of a router that drains while the engine starts an execution: a worker gets the task of the execution, and
+// later polls end early.
 
 import { createServer, type RequestListener } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -14,7 +15,7 @@ const executionId = '00000000-0000-4000-8000-000000000001';
 const taskId = `${executionId}.movies_intake`;
 const scopes: Readonly<Record<string, string>> = { demo: 'sisdata_W', worker: 'conductor_worker' };
 const definitions = readDefinitions('.');
-/** Responds to a start when the test says so. */
+/** Responds to the start of the execution; undefined until the engine has received it. */
 let start: (() => void) | undefined;
 const respond: RequestListener = (request, response) => {
   request.resume();
@@ -70,7 +71,7 @@ const metric = async (name: string) => {
   return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
 };
 
-it('the start of a read is in flight when the router drains → a held poll gets its task, and the next poll ends early', async () => {
+it('a router that drains during the start of a read → a held poll gets the task, and the next ends early', async () => {
   const held = pollFor(30_000);
   await pollUntil('the poll to be held', async () => (await metric('router_held_polls')) === 1);
   const read = as('demo', '/movies/x');

@@ -1,5 +1,5 @@
-// Tests of the router's checks of an engine: whether it has the required API calls, which the check does not make, and
-// the required event handlers.
+// Tests of how the router checks an engine: for the required API calls, without making them, and for the required event
+// handlers.
 
 import { expect, it } from 'vitest';
 import type { EngineRequest, EngineResponse } from '#lib/conductor/engine.ts';

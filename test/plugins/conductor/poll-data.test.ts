@@ -23,7 +23,7 @@ function setUp() {
   return { polls, queues, check };
 }
 
-it('a poll from before the router started does not count: its worker may have stopped', async () => {
+it('a poll from before the router started does not count, because its worker may have stopped', async () => {
   const { check } = setUp();
   expect([await check(), await check()]).toEqual([
     ['no worker polls movies_intake'],
@@ -42,6 +42,6 @@ it('a later poll through another router counts, for a minute', async () => {
 
 it('a poll through this router counts at once', async () => {
   const { queues, check } = setUp();
-  queues.notePoll('movies_intake');
+  queues.notePoll({ taskType: 'movies_intake', domain: '002' });
   expect(await check()).toEqual([]);
 });

@@ -10,7 +10,10 @@ import { type BackEndRequest, createBackEndCaller } from '../../../workers/back-
 import { makeCertificate } from '../../stack/certificate.ts';
 import { answers, ok, type RawBackEnd, type Reaction, startRawBackEnd } from '../raw-back-end.ts';
 
-/** Deadline of the client `impatient`, for back ends that never respond. No other test depends on a deadline. */
+/**
+ * Deadline in milliseconds of `impatient`, the client for back ends that never respond. No test with another client
+ * depends on a deadline.
+ */
 const timeoutMs = 400;
 const maxResponseBytes = 100_000;
 const impatient = createBackEndCaller({ timeoutMs, maxResponseBytes });
@@ -51,7 +54,7 @@ async function against(react: Reaction): Promise<RawBackEnd> {
   return backEnd;
 }
 
-describe('a request of an expired task', () => {
+describe('the request of an expired task', () => {
   test('is not sent, and the failure says that nothing was changed', async () => {
     const { url, requests } = await against(ok);
     const { code, message } = await failureOf(caller.call(write(url, { isLate: () => true })));
@@ -59,7 +62,7 @@ describe('a request of an expired task', () => {
     expect(requests).toEqual([]);
   });
 
-  test('is not sent when the task expires while connecting', async () => {
+  test('is not sent when the task expires while the connection is being opened', async () => {
     const { url, requests } = await against(ok);
     let asked = 0;
     const { code } = await failureOf(caller.call(write(url, { isLate: () => ++asked > 1 })));
@@ -89,7 +92,7 @@ describe('the request', () => {
     expect(requests[0]?.split('\r\n')[0]).toBe(`GET /base${path}${query === undefined ? '' : `?${query}`} HTTP/1.1`);
   });
 
-  test('contains the given fields, framing and nothing else', async () => {
+  test('contains only the given headers and those that HTTP needs, and asks for an uncompressed response', async () => {
     const { url, requests } = await against(ok);
     await caller.call(write(url, { headers: { 'content-type': 'application/merge-patch+json', 'x-request-id': 'r' } }));
     const [head, body] = (requests[0] ?? '').split('\r\n\r\n');
@@ -103,7 +106,7 @@ describe('the request', () => {
     expect(body).toBe('{}');
   });
 
-  test.each(['GET', 'HEAD', 'OPTIONS', 'DELETE'])('%s without a body is sent without framing', async (method) => {
+  test.each(['GET', 'HEAD', 'OPTIONS', 'DELETE'])('%s without a body announces no body', async (method) => {
     const { url, requests } = await against(
       method === 'HEAD' ? answers('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n') : ok,
     );
@@ -112,7 +115,7 @@ describe('the request', () => {
   });
 
   test.each(['POST', 'PUT', 'PATCH'])(
-    '%s without a body says Content-Length: 0 and no content type',
+    '%s without a body is sent with Content-Length: 0 and no Content-Type',
     async (method) => {
       const { url, requests } = await against(ok);
       await caller.call(read(url, { method }));
@@ -121,7 +124,7 @@ describe('the request', () => {
     },
   );
 
-  test('a body of any bytes arrives byte for byte, with GET and DELETE as well', async () => {
+  test('a body of arbitrary bytes arrives unchanged, with GET and DELETE too', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
     const { url, requests } = await against(ok);
     for (const method of ['PUT', 'DELETE', 'GET']) await caller.call(read(url, { method, body: bytes }));
@@ -137,7 +140,7 @@ describe('the request', () => {
   });
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-    '%s is sent on a connection of its own, which is not kept',
+    '%s is sent on a connection of its own, which is closed afterwards',
     async (method) => {
       const { url, connections, requests } = await against(ok);
       await caller.call(read(url));
@@ -157,7 +160,7 @@ describe('the request', () => {
 
 describe('the response', () => {
   test.each([200, 204, 299, 301, 302, 304, 400, 401, 404, 409, 429, 500, 503, 599])(
-    'status %i is a response',
+    'status %i is returned as a response',
     async (status) => {
       const { url } = await against(
         answers(`HTTP/1.1 ${status} X\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n`),
@@ -166,14 +169,14 @@ describe('the response', () => {
     },
   );
 
-  test('does not follow redirects', async () => {
+  test('a redirect is returned and not followed', async () => {
     const { url, requests } = await against(answers('HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 0\r\n\r\n'));
     const answer = await caller.call(read(url));
     expect(answer).toMatchObject({ status: 302, headers: { location: '/y' } });
     expect(requests).toHaveLength(1);
   });
 
-  test('keeps a compressed response compressed, with its Content-Encoding', async () => {
+  test('stays compressed and keeps its Content-Encoding', async () => {
     const body = gzipSync('{"a":1}');
     const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
     const { url } = await against((socket) => void socket.write(Buffer.concat([Buffer.from(head), body])));
@@ -182,14 +185,14 @@ describe('the response', () => {
     expect(answer.body.equals(body)).toBe(true);
   });
 
-  test('passes NUL, a byte order mark and binary bytes unchanged', async () => {
+  test('NUL, a byte order mark and binary bytes are returned unchanged', async () => {
     const body = Buffer.from([0xef, 0xbb, 0xbf, 0x22, 0x00, 0x22, 0xff, 0xfe]);
     const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     const { url } = await against((socket) => void socket.write(Buffer.concat([Buffer.from(head), body])));
     expect((await caller.call(read(url))).body.equals(body)).toBe(true);
   });
 
-  test('chunks are put together; a body without framing ends with the connection', async () => {
+  test('chunks are joined, and a body of unknown length ends when the connection closes', async () => {
     const chunked = answers('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n');
     const first = await against(chunked);
     expect((await caller.call(read(first.url))).body.toString()).toBe('abcde');
@@ -200,7 +203,7 @@ describe('the response', () => {
 });
 
 describe('calls without a complete response', () => {
-  test('back-end-unreachable when the connection is refused; a write was not applied', async () => {
+  test('a refused connection → back-end-unreachable, and a write says that nothing was changed', async () => {
     const server = createServer().listen(0);
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
@@ -213,13 +216,13 @@ describe('calls without a complete response', () => {
     }
   });
 
-  test('back-end-unreachable when the host does not exist', async () => {
-    // The resolver rejects a label of over 63 characters without a query to a name server.
+  test('a host that does not exist → back-end-unreachable', async () => {
+    // The resolver rejects a label of more than 63 characters without querying a name server.
     const host = `${'x'.repeat(64)}.invalid`;
     expect((await failureOf(caller.call(read(`http://${host}`)))).code).toBe('back-end-unreachable');
   });
 
-  test('an https base with an http server behind it → back-end-unreachable', async () => {
+  test('an https base URL whose server speaks plain HTTP → back-end-unreachable', async () => {
     const server = createServer().listen(0);
     const { port } = server.address() as AddressInfo;
     const failure = await failureOf(caller.call(write(`https://127.0.0.1:${port}`)));
@@ -230,7 +233,7 @@ describe('calls without a complete response', () => {
   test.each<[string, (socket: Socket) => void]>([
     ['closes', (socket) => void socket.end()],
     ['resets', (socket) => void socket.resetAndDestroy()],
-  ])('a back end that %s the connection in the TLS handshake → back-end-unreachable', async (_label, react) => {
+  ])('a back end that %s the connection during the TLS handshake → back-end-unreachable', async (_label, react) => {
     const { url, stop } = await listen(createTcpServer((socket) => socket.once('data', () => react(socket))));
     expect((await failureOf(caller.call(write(url)))).reason).toBe(
       'back-end-unreachable: no connection; nothing was changed',
@@ -239,7 +242,7 @@ describe('calls without a complete response', () => {
     await stop();
   });
 
-  test('a TLS handshake that does not end before the deadline → back-end-unreachable', async () => {
+  test('a TLS handshake that is not complete at the deadline → back-end-unreachable', async () => {
     const { url, stop } = await listen(createTcpServer());
     expect((await failureOf(impatient.call(write(url)))).reason).toBe(
       `back-end-unreachable: no connection within ${timeoutMs} ms; nothing was changed`,
@@ -272,9 +275,9 @@ describe('calls without a complete response', () => {
   );
 
   test.each<[string, Reaction]>([
-    ['never answers', () => undefined],
-    ['stops after the head', answers('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n')],
-    ['drips one byte at a time', (socket) => drip(socket)],
+    ['never responds', () => undefined],
+    ['sends only the head of a response', answers('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n')],
+    ['sends one byte at a time', (socket) => drip(socket)],
     ['sends nothing but informational responses', answers('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n')],
   ])('a back end that %s → back-end-timeout at the deadline', async (_label, react) => {
     const { url } = await against(react);
@@ -291,40 +294,44 @@ describe('calls without a complete response', () => {
 
   test.each<[string, Reaction, RegExp]>([
     [
-      'switches protocols unasked',
+      'switches protocols without being asked',
       answers('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
       /not valid HTTP/,
     ],
-    ['cuts the body', (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'), /is incomplete/],
     [
-      'cuts a chunked body',
+      'truncates the body',
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'),
+      /is incomplete/,
+    ],
+    [
+      'truncates a chunked body',
       (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab'),
       /is incomplete/,
     ],
     [
-      'resets the connection in the body',
+      'resets the connection in the middle of the body',
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', () => socket.resetAndDestroy());
       },
       /is incomplete|before a response/,
     ],
     ['sends a header with a control character', answers('HTTP/1.1 200 OK\r\nX: a\u0000b\r\n\r\n'), /not valid HTTP/],
-    ['sends no HTTP at all', answers('SSH-2.0-OpenSSH_9.2\r\n\r\n'), /not valid HTTP/],
+    ['does not speak HTTP', answers('SSH-2.0-OpenSSH_9.2\r\n\r\n'), /not valid HTTP/],
     [
-      'sends Content-Length and Transfer-Encoding',
+      'sends both Content-Length and Transfer-Encoding',
       answers('HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
       /not valid HTTP/,
     ],
     ['sends a head of 100 KB', answers(`HTTP/1.1 200 OK\r\nX: ${'a'.repeat(100_000)}\r\n\r\n`), /not valid HTTP/],
     [
-      'announces more than the limit',
+      'announces a body above the size limit',
       answers(`HTTP/1.1 200 OK\r\nContent-Length: 10485760\r\n\r\n${'a'.repeat(maxResponseBytes + 1)}`),
       /too large/,
     ],
     ['closes without a response', (socket) => void socket.end(), /before a response/],
     ['resets the connection', (socket) => void socket.resetAndDestroy(), /before a response/],
   ])(
-    'a back end that %s → back-end-bad-answer, and a write says that it may have been applied',
+    'a back end that %s → back-end-bad-answer, and a write says that the change may have been applied',
     async (_l, react, text) => {
       const { url } = await against(react);
       const failure = await failureOf(caller.call(write(url)));
@@ -353,7 +360,7 @@ describe('calls without a complete response', () => {
 });
 
 describe('retries', () => {
-  test('retries a read twice when its connection closes before a response', async () => {
+  test('retries a read twice when its connection is reset before a response arrives', async () => {
     const { url, requests } = await against((socket, request) => {
       if (requests.length < 3) socket.resetAndDestroy();
       else ok(socket, request);
@@ -363,7 +370,7 @@ describe('retries', () => {
   });
 
   test.each(['GET', 'HEAD', 'OPTIONS'])(
-    '%s is sent three times at most when its connection always closes',
+    '%s is sent at most three times when its connection is always reset',
     async (method) => {
       const { url, requests } = await against((socket) => void socket.resetAndDestroy());
       await failureOf(caller.call(read(url, { method })));
@@ -377,7 +384,7 @@ describe('retries', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('does not retry a read with an incomplete response', async () => {
+  test('does not retry a read whose response is incomplete', async () => {
     const { url, requests } = await against(
       (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na'),
     );
@@ -386,7 +393,7 @@ describe('retries', () => {
   });
 });
 
-/** Starts a server on a free port of 127.0.0.1. `url` begins with `https:`. */
+/** Starts a server on a free port of 127.0.0.1 and returns its `https:` URL and a function that stops it. */
 async function listen(server: Server) {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));

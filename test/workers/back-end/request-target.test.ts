@@ -1,4 +1,4 @@
-// Tests of request targets: joined as strings, never normalised, never outside the base.
+// Tests of request targets, which are joined as strings, never normalised, and never outside the base URL.
 
 import { describe, expect, test } from 'vitest';
 import { hasDotSegment } from '#lib/http/dot-segments.ts';
@@ -32,7 +32,7 @@ describe('createTarget', () => {
     '/..;v=1/x',
     '/..%3Bx',
     '/%252e%252e',
-  ])('dot segments in %s → refused', (path) => {
+  ])('dot segments in %s → rejected', (path) => {
     expect(() => createTarget('http://h:1/base', path)).toThrow(TaskFailure);
   });
 
@@ -41,7 +41,7 @@ describe('createTarget', () => {
   });
 
   test.each(['x', '@evil.example/', ' /a', '/a b', '/a\r\nx: y', '/\u0000', '/\u20ac'])(
-    'path %j is not valid in a request line → refused',
+    'path %j is not valid in a request line → rejected',
     (path) => {
       expect(() => createTarget('http://h:1', path)).toThrow(TaskFailure);
     },

@@ -12,7 +12,7 @@ import type { TaskOutcome } from '../../../workers/worker.ts';
 import { type RawBackEnd, startRawBackEnd } from '../raw-back-end.ts';
 import { configOf, inboundOf } from '../started-workers.ts';
 
-/** Responses by path prefix: `[status, body]`; without one the connection is reset. */
+/** Responses by path prefix, as `[status, body]`. Requests to other paths get a connection reset. */
 let replies: Record<string, [number, unknown] | null>;
 /** Request body that gets a 422, whatever the path. */
 let rejected: string | undefined;
@@ -48,7 +48,7 @@ const taskOf = (inputData: Record<string, unknown>, more: Partial<Task> = {}): T
   inputData,
   ...more,
 });
-/** A JSON text as some clients and adaptors send it. */
+/** Encodings in which some clients and adaptors send JSON, with the headers of each. */
 const encodings: [string, (text: string) => Buffer, Record<string, string>][] = [
   ['gzip', (text) => gzipSync(text), { 'content-encoding': 'gzip' }],
   ['brotli', (text) => brotliCompressSync(text), { 'content-encoding': 'br' }],
@@ -97,10 +97,10 @@ async function share(more: Partial<Task> = {}, values: Record<string, string | n
   return execute(taskOf(shareInput, more));
 }
 
-/** Texts that are valid in JSON and that the engine cannot store or would change. */
+/** Texts that are valid in JSON, but that the engine cannot store or would change. */
 const hardTexts: [string, string][] = [
   ['an expression', 'A${workflow.input.inbound.clientId}B\\'],
-  ['an expression that is not closed', '${workflow.secrets.X'],
+  ['an unclosed expression', '${workflow.secrets.X'],
   ['NUL', 'A\0B'],
   ['a lone surrogate', 'A\ud800"'],
 ];
@@ -143,7 +143,7 @@ describe('mdm_notify', () => {
       { sisPersonId: 'p9', cccid: 'C' },
     ],
     [
-      'keys as numbers with more digits than a double has',
+      'person keys that are numbers with more digits than a double can hold',
       { answered: '{"sisPersonId":12345678901234567890,"cccid":1e2}' },
       { sisPersonId: '12345678901234567890', cccid: '1e2' },
     ],
@@ -168,7 +168,7 @@ describe('mdm_notify', () => {
   });
 
   test.each(hardTexts)(
-    'a cccid with %s → carried to the share in a form that the engine keeps',
+    'a cccid with %s → passed to the share in a form that the engine does not change',
     async (_label, text) => {
       replies['/mdm/notifications'] = [
         200,
@@ -181,7 +181,7 @@ describe('mdm_notify', () => {
       expect(output).not.toContain('${');
       expect(output).not.toMatch(/(?<!\\)(?:\\\\)*\\u(?:0000|[dD][89a-fA-F])/);
 
-      const [system] = outcome.outputData?.['interestedSystems'] as object[];
+      const [system] = outcome.outputData!['interestedSystems'] as object[];
       replies['/two'] = [200, {}];
       replies['/mdm/shares'] = [201, {}];
       const { execute } = createMdmShare(await dependencies());
@@ -195,7 +195,7 @@ describe('mdm_notify', () => {
     const sisPersonId = '${workflow.secrets.X}\0';
     replies['/mdm/notifications'] = [200, { interestedSystems: [{ misCode: '002', sisPersonId, cccid: 'c' }] }];
     const outcome = await notify({});
-    const [system] = outcome.outputData?.['interestedSystems'] as object[];
+    const [system] = outcome.outputData!['interestedSystems'] as object[];
     replies['/'] = [200, {}];
     const { execute } = createMdmShare(await dependencies());
     await execute(taskOf({ ...shareInput, ...system }));
@@ -203,7 +203,7 @@ describe('mdm_notify', () => {
   });
 
   test.each([500, 502, 503, 429, 408])(
-    'MDM responds with %i → in progress, the reason in the output',
+    'MDM responds with %i → in progress, with the reason in the output',
     async (status) => {
       replies['/mdm'] = [status, {}];
       expect(await notify({})).toMatchObject({
@@ -227,7 +227,7 @@ describe('mdm_notify', () => {
   });
 
   test.each([400, 401, 404, 409, 422, 302])(
-    'MDM responds with %i → fails permanently at once, the status in the reason',
+    'MDM responds with %i → fails permanently at once, with the status in the reason',
     async (status) => {
       replies['/mdm'] = [status, {}];
       await expect(notify({})).rejects.toMatchObject({
@@ -244,7 +244,7 @@ describe('mdm_notify', () => {
     [[{ misCode: '002', sisPersonId: 'x', cccid: '' }]],
     [[null]],
     ['all'],
-  ])('MDM names unusable systems (%j) → nothing is shared; tried again', async (interestedSystems) => {
+  ])('MDM names unusable systems (%j) → nothing is shared, and the task is retried', async (interestedSystems) => {
     replies['/mdm'] = [200, { notificationId: 'n', interestedSystems }];
     expect(await notify({ sent: { cccid: 'c' } })).toMatchObject({ status: 'IN_PROGRESS' });
   });
@@ -266,7 +266,7 @@ describe('the pause between tries', () => {
     });
   });
 
-  test('never pauses beyond the window; then fails and states the reason and for how long it tried', async () => {
+  test('never exceeds the window, after which the task fails with the reason and the time spent', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     replies['/mdm'] = [503, {}];
@@ -280,13 +280,13 @@ describe('the pause between tries', () => {
     });
   });
 
-  test('the window does not begin again when the engine changes `scheduledTime`', async () => {
+  test('the window does not restart when the engine changes `scheduledTime`', async () => {
     replies['/mdm'] = [503, {}];
     const moved = { scheduledTime: Date.now(), startTime: Date.now() - 101_000 };
     await expect(notify({}, moved, { 'mdm.retryWindowSeconds': 100 })).rejects.toMatchObject({ name: 'TaskFailure' });
   });
 
-  test('the window begins when a worker first received the task: the time in the queue does not count', async () => {
+  test('the window begins when a worker first receives the task; the time in the queue does not count', async () => {
     const values = { 'mdm.retryWindowSeconds': 100 };
     const queued = { scheduledTime: Date.now() - 200_000, startTime: Date.now() - 1_000 };
     replies['/mdm'] = [503, {}];
@@ -313,12 +313,12 @@ describe('the time of a change', () => {
     expect(await changedAtOf('2026-11-21T15:36:41.605Z')).toBe('2026-11-21T15:36:41.605Z');
   });
 
-  test.each([null, undefined, 0, 'soon'])('%s: left out', async (answeredAt) => {
+  test.each([null, undefined, 0, 'soon'])('is left out when the response time is %s', async (answeredAt) => {
     expect(await changedAtOf(answeredAt)).toBeUndefined();
   });
 });
 
-describe('mdm_notify, encodings of the PATCH and of its response', () => {
+describe('mdm_notify with an encoded PATCH or response', () => {
   const notifyWith = async (sent: Buffer, ofSent: object, answered: Buffer, ofAnswered: Record<string, string>) => {
     replies['/mdm/notifications'] = [200, {}];
     other.requests.length = 0;
@@ -355,7 +355,7 @@ describe('mdm_notify, encodings of the PATCH and of its response', () => {
     });
   });
 
-  test('a damaged or unknown coding: MDM gets the body as it was sent', async () => {
+  test('a body that cannot be decoded or has an unknown coding: MDM gets it as it was sent', async () => {
     for (const coding of ['gzip', 'zstd']) {
       const told = await notifyWith(Buffer.from('{"x":1}'), { 'content-encoding': coding }, Buffer.from('{}'), {});
       expect(told).toMatchObject({ request: { body: '{"x":1}' } });
@@ -382,7 +382,7 @@ describe('mdm_share', () => {
     });
   });
 
-  test('only MDM is unavailable → the next try does not patch again', async () => {
+  test('only MDM is unavailable → the next try does not send the PATCH again', async () => {
     replies['/two'] = [204, ''];
     replies['/mdm'] = [503, {}];
     const first = await share();
@@ -396,7 +396,7 @@ describe('mdm_share', () => {
     expect(other.requests.filter((request) => request.startsWith('PATCH'))).toHaveLength(1);
   });
 
-  test('the adaptor is unavailable → in progress; the key is the same in every try', async () => {
+  test('the adaptor is unavailable → in progress, and the Idempotency-Key is the same in every try', async () => {
     replies['/mdm'] = [200, {}];
     expect(await share()).toMatchObject({ status: 'IN_PROGRESS' });
     replies['/two'] = [200, {}];
@@ -405,7 +405,7 @@ describe('mdm_share', () => {
     expect(keys).toEqual([expect.stringMatching(/^execution-1-/), keys[0]]);
   });
 
-  test('a share that is started twice has the same keys; they differ for another person, cccid or source', async () => {
+  test('a share that is started twice has the same keys; another person, cccid or source has other keys', async () => {
     replies['/two'] = [200, {}];
     replies['/mdm'] = [200, {}];
     const { execute } = createMdmShare(await dependencies());
@@ -437,27 +437,36 @@ describe('mdm_share', () => {
     expect(new Set(keys).size).toBe(4);
   });
 
-  describe('MDM names an earlier cccid again', () => {
-    /** Runs attempts while MDM responds to each report with the next of these, or with 503. @returns calls with keys */
-    async function callsOf(responses: (string | 503)[]): Promise<{ call: string; key: string }[]> {
+  describe('corrections', () => {
+    /**
+     * Runs attempts until MDM has used every response, one for each report; undefined: a response without a cccid.
+     * @param lost cccid whose first PATCH the adaptor applies, but responds to with 503
+     * @returns the calls with their keys
+     * @throws Error when the task does not complete with the last response
+     */
+    async function callsOf(responses: (string | 503 | undefined)[], lost?: string) {
       const calls: { call: string; key: string }[] = [];
       const { config } = await dependencies();
       const callBackEnd: CallBackEnd = async ({ method, headers, body }) => {
         const { cccid } = JSON.parse(body.toString()) as { cccid: string };
-        calls.push({ call: `${method} ${cccid}`, key: String(headers['idempotency-key']) });
-        const response = method === 'POST' ? responses.shift() : undefined;
+        const call = `${method} ${cccid}`;
+        const isFirst = calls.every((earlier) => earlier.call !== call);
+        calls.push({ call, key: String(headers['idempotency-key']) });
+        const response = method === 'POST' ? responses.shift() : isFirst && cccid === lost ? 503 : undefined;
         if (response === 503) return { status: 503, headers: {}, body: Buffer.alloc(0) };
         return { status: 200, headers: {}, body: Buffer.from(JSON.stringify({ cccid: response })) };
       };
       const { execute } = createMdmShare({ config, callBackEnd });
-      for (let outputData = {}; responses.length > 0;)
-        outputData = (await execute(taskOf(shareInput, { outputData }))).outputData as object;
+      let outcome: Awaited<ReturnType<typeof execute>> | undefined;
+      while (responses.length > 0)
+        outcome = await execute(taskOf(shareInput, { outputData: outcome?.outputData ?? {} }));
+      if (outcome?.status !== 'COMPLETED') throw new Error(`the task ended with ${outcome?.status}`);
       return calls;
     }
     const keysOf = (calls: { call: string; key: string }[], wanted: string) =>
       calls.filter(({ call }) => call === wanted).map(({ key }) => key);
 
-    test('in one attempt → each PATCH and each report has its own key', async () => {
+    test('MDM names an earlier cccid again → each PATCH and each report has its own key', async () => {
       const calls = await callsOf(['CCC2', 'CCC1', 'CCC1']);
       expect(calls.map(({ call }) => call)).toEqual([
         ...['PATCH CCC1', 'POST CCC1', 'PATCH CCC2', 'POST CCC2', 'PATCH CCC1', 'POST CCC1'],
@@ -465,21 +474,48 @@ describe('mdm_share', () => {
       expect(new Set(calls.map(({ key }) => key)).size).toBe(6);
     });
 
-    test('in a later attempt → each PATCH has its own key', async () => {
+    test('MDM names an earlier cccid again in a later attempt → each PATCH has its own key', async () => {
       const calls = await callsOf(['CCC2', 'CCC1', 503, 'CCC2', 'CCC2']);
       const [first, later, ...others] = keysOf(calls, 'PATCH CCC2');
       expect(others).toEqual([]);
       expect(later).not.toBe(first);
     });
 
-    test('the first cccid and the first correction keep the keys of earlier releases', async () => {
-      const calls = await callsOf(['CCC2', 'CCC1', 'CCC1']);
-      const keyOf = (cccid: string) => {
-        const hash = createHash('sha256').update(JSON.stringify(['002', 'q/2', cccid, 'patch']));
-        return `execution-1-${hash.digest('hex').slice(0, 32)}`;
-      };
-      expect(keysOf(calls, 'PATCH CCC1')[0]).toBe(keyOf('CCC1'));
-      expect(keysOf(calls, 'PATCH CCC2')[0]).toBe(keyOf('CCC2'));
+    test('two executions of one share send the same correction → each has its own key, so both are applied', async () => {
+      const [one, other] = [await callsOf(['CCC2', 'CCC3', 'CCC3']), await callsOf(['CCC4', 'CCC3', 'CCC3'])];
+      expect(keysOf(one, 'PATCH CCC1')).toEqual(keysOf(other, 'PATCH CCC1'));
+      expect(keysOf(one, 'PATCH CCC3')).not.toEqual(keysOf(other, 'PATCH CCC3'));
+    });
+
+    test('the report of a correction fails, and the first cccid is current again → it is sent again', async () => {
+      const calls = await callsOf(['CCC2', 503, 'CCC1', 'CCC1']);
+      expect(calls.map(({ call }) => call)).toEqual([
+        ...['PATCH CCC1', 'POST CCC1', 'PATCH CCC2', 'POST CCC2'],
+        ...['POST CCC1', 'PATCH CCC1', 'POST CCC1'],
+      ]);
+      expect(new Set(keysOf(calls, 'PATCH CCC1')).size).toBe(2);
+    });
+
+    test('the report of a correction fails, and MDM then names no cccid → completes without a PATCH', async () => {
+      const calls = await callsOf(['CCC2', 503, undefined]);
+      expect(calls.map(({ call }) => call)).toEqual([
+        ...['PATCH CCC1', 'POST CCC1', 'PATCH CCC2', 'POST CCC2'],
+        'POST CCC1',
+      ]);
+    });
+
+    test('the outcome of a correction is unknown, and then the first cccid is current again → it is sent again', async () => {
+      const calls = await callsOf(['CCC2', 'CCC1', 'CCC1'], 'CCC2');
+      expect(calls.map(({ call }) => call)).toEqual([
+        ...['PATCH CCC1', 'POST CCC1', 'PATCH CCC2'],
+        ...['POST CCC1', 'PATCH CCC1', 'POST CCC1'],
+      ]);
+    });
+
+    test('the first cccid keeps the key of earlier releases', async () => {
+      const calls = await callsOf(['CCC1']);
+      const hash = createHash('sha256').update(JSON.stringify(['002', 'q/2', 'CCC1', 'patch']));
+      expect(calls[0]?.key).toBe(`execution-1-${hash.digest('hex').slice(0, 32)}`);
     });
   });
 
@@ -495,7 +531,7 @@ describe('mdm_share', () => {
     },
   );
 
-  test('the adaptor rejects only the newer cccid → MDM is told which one was shared and which one failed', async () => {
+  test('the adaptor rejects only the newer cccid → MDM is told which cccid was shared and which failed', async () => {
     replies['/two'] = [200, {}];
     replies['/mdm/shares'] = [201, { cccid: 'CCC2' }];
     rejected = '{"cccid":"CCC2"}';
@@ -522,7 +558,7 @@ describe('mdm_share', () => {
   });
 
   test.each(['misCode', 'sisPersonId', 'cccid', 'sourceExecutionId'])(
-    'an input without %s → fails with its name, and nothing is sent',
+    'an input without %s → fails with that name in the reason, and nothing is sent',
     async (name) => {
       const { execute } = createMdmShare(await dependencies());
       for (const value of [undefined, null, '', 7]) {

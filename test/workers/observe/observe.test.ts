@@ -1,4 +1,4 @@
-// Tests of task telemetry: the time of back-end calls, spans, and the trace context sent to the back end.
+// Tests of task telemetry: the duration of back-end calls, spans, and the trace context sent to the back end.
 
 import { describe, expect, it } from 'vitest';
 import type { Task } from '#lib/conductor/types.ts';
@@ -22,7 +22,7 @@ const task = (inputData: Record<string, unknown> = {}) =>
   ({ taskId: 't', workflowInstanceId: 'e-1', inputData }) as unknown as Task;
 const answer = { status: 200, headers: {}, body: Buffer.alloc(0) };
 
-/** Runs a task with these calls and returns its outcome and the requests that the back end received. */
+/** Runs a task that makes `calls` calls. Returns its outcome and the requests that the back end received. */
 async function run(
   inputData: Record<string, unknown>,
   options: { tracer?: Tracer; calls?: number; fail?: Error; outcome?: TaskOutcome } = {},
@@ -44,7 +44,7 @@ async function run(
 }
 
 describe('a task', () => {
-  it('outputs the total time of its calls in tenths of a millisecond', async () => {
+  it('outputs the total time of its calls in milliseconds, with at most one decimal', async () => {
     const { ended } = await run({}, { calls: 2 });
     const { timing } = (ended as unknown as { outputData: { timing: { backEndMs: number } } }).outputData;
     expect(timing.backEndMs).toBeGreaterThanOrEqual(38);
@@ -52,7 +52,7 @@ describe('a task', () => {
     expect(ended).toMatchObject({ status: 'COMPLETED', outputData: { outbound: {} } });
   });
 
-  it('outputs the time when it fails, but not while it is in progress', async () => {
+  it('outputs the total time even if it fails, but not while it is in progress', async () => {
     const failed = await run({}, { outcome: { status: 'FAILED_WITH_TERMINAL_ERROR', reasonForIncompletion: 'r' } });
     expect(failed.ended).toMatchObject({
       reasonForIncompletion: 'r',
@@ -62,7 +62,7 @@ describe('a task', () => {
     expect((await run({}, { outcome: again })).ended).toEqual(again);
   });
 
-  it('has its own time and trace when two run at once', async () => {
+  it('has its own total time and trace while another task runs', async () => {
     const [one, two] = await Promise.all([run({ traceparent }, { calls: 3 }), run({}, { calls: 1 })]);
     const msOf = ({ ended }: typeof one) =>
       (ended as unknown as { outputData: { timing: { backEndMs: number } } }).outputData.timing.backEndMs;
@@ -71,14 +71,14 @@ describe('a task', () => {
   });
 });
 
-describe('the trace, while this process sends no spans', () => {
+describe('the trace context sent to the back end by a process that sends no spans', () => {
   it.each([
-    ['in the request', { inbound: { traceparent } }, traceparent],
-    ['beside an encrypted request', { inbound: { sealed: 'x', traceparent } }, traceparent],
-    ['in the task’s own input', { traceparent }, traceparent],
-    ['nowhere', { inbound: {} }, undefined],
-    ['that is not valid', { inbound: { traceparent: 'x\r\ny: z' } }, undefined],
-    ['that is null, as the engine stores it', { traceparent: null, inbound: null }, undefined],
+    ['is that of the request', { inbound: { traceparent } }, traceparent],
+    ['is that of the request, even if it is encrypted', { inbound: { sealed: 'x', traceparent } }, traceparent],
+    ['is that in the input of the task', { traceparent }, traceparent],
+    ['is absent when the task has none', { inbound: {} }, undefined],
+    ['is absent when it is not valid', { inbound: { traceparent: 'x\r\ny: z' } }, undefined],
+    ['is absent when it is null, as the engine stores it', { traceparent: null, inbound: null }, undefined],
   ])('%s', async (_title, inputData, expected) => {
     const { sent } = await run(inputData);
     expect(sent[0]?.headers['traceparent']).toBe(expected);
@@ -86,7 +86,7 @@ describe('the trace, while this process sends no spans', () => {
 });
 
 describe('spans', () => {
-  it('nest as request, task and call, and the back end gets the context of the call', async () => {
+  it('nest as request, task and call, and the back end receives the trace context of the call', async () => {
     const { tracer, written } = keepingTracer();
     const { sent } = await run({ inbound: { traceparent } }, { tracer });
     expect(written.map(({ name, options }) => [name, options.kind, options.parent])).toEqual([
@@ -101,7 +101,7 @@ describe('spans', () => {
     expect(JSON.stringify(written)).not.toContain('marker');
   });
 
-  it('a call that fails: the span has its code, not its message', async () => {
+  it('of a failed call have the code of the failure, not its message', async () => {
     const { tracer, written } = keepingTracer();
     await run({}, { tracer, fail: new CodedFailure('back-end-timeout', 'marker text') });
     await run({}, { tracer, fail: new Error('marker error') });
@@ -112,7 +112,7 @@ describe('spans', () => {
     expect(JSON.stringify(written)).not.toContain('marker');
   });
 
-  it('a call outside of a task is passed on unchanged', async () => {
+  it('are not created for a call outside a task, which is passed on unchanged', async () => {
     let seen: BackEndRequest | undefined;
     await withCallTelemetry(async (request) => {
       seen = request;

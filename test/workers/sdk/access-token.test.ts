@@ -6,7 +6,7 @@ import { AccessToken, type IssuedToken } from '../../../workers/sdk/access-token
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** Issues `t1`, `t2`, … in order. */
+/** Returns an issuer of the tokens `t1`, `t2`, … and the number of tokens that it has issued. */
 function countingIssuer(more: (token: string) => Partial<IssuedToken> = () => ({ expires_in: 100 })) {
   let count = 0;
   const issue = async (): Promise<IssuedToken> => {

@@ -51,14 +51,14 @@ async function startSlowBackEnd(): Promise<{ slow: RawBackEnd; release: () => vo
   return { slow, release: () => released.resolve(undefined) };
 }
 
-/** Waits `ms`, for tests that check that something does not happen, or not too often. */
+/** Waits `ms` milliseconds, for tests that check that something does not happen, or not too often. */
 async function timeHasPassed(ms: number): Promise<void> {
   const end = performance.now() + ms;
   await pollUntil(`${ms} ms`, () => performance.now() >= end);
 }
 
 describe('the token', () => {
-  test('is requested in Conductor format and sent as X-Authorization', async () => {
+  test('is requested in the Conductor format and sent as X-Authorization', async () => {
     await start();
     await router.result(addMovie());
     const token = router.calls.find(isToken);
@@ -68,7 +68,7 @@ describe('the token', () => {
     expect(router.calls.filter((call) => !isToken(call)).every((call) => call.token !== undefined)).toBe(true);
   });
 
-  test('is requested again when revoked between poll and update, and the result is delivered', async () => {
+  test('is requested again when it is revoked between poll and update, and the result is delivered', async () => {
     await start();
     await router.result(addMovie());
     router.revokeTokens();
@@ -77,7 +77,7 @@ describe('the token', () => {
     expect(count(/cannot be reached/)).toBe(0);
   });
 
-  test('without expires_in, its own `exp` counts: it is renewed before it expires', async () => {
+  test('is renewed before the time in its `exp` claim when the response has no expires_in', async () => {
     router.tokenLifetimeSeconds = 1;
     router.saysLifetime = false;
     await start();
@@ -86,12 +86,12 @@ describe('the token', () => {
     expect(count(/cannot be reached/)).toBe(0);
   });
 
-  test('when always rejected, causes no busy loop and only one log line, without secrets', async () => {
+  test('causes no busy loop and only one log line, without secrets, when it is always rejected', async () => {
     router.interfere = (call) => (isToken(call) ? undefined : { status: 401, body: '{"status":401}' });
     await start();
     await pollUntil('the log line', () => count(/cannot be reached/) === 1);
     const before = router.calls.length;
-    await pollUntil('some more tries', () => router.calls.length > before + 2);
+    await pollUntil('more tries', () => router.calls.length > before + 2);
     expect(count(/cannot be reached/)).toBe(1);
     expect(router.calls.length).toBeLessThan(30);
     expect(JSON.stringify(started?.lines)).not.toMatch(/worker-secret|eyJ/);
@@ -110,7 +110,7 @@ describe('the token', () => {
 });
 
 describe('outages', () => {
-  test('waits for the router at start', async () => {
+  test('workers that start during an outage of the router wait for its end', async () => {
     await router.stop();
     await start();
     await pollUntil('the log line', () => count(/cannot be reached/) === 1);
@@ -118,7 +118,7 @@ describe('outages', () => {
     await router.result(addMovie());
   });
 
-  test('polls again within two seconds after an outage, with one log line each way', async () => {
+  test('an outage that ends → polls within two seconds, and one log line at its start and one at its end', async () => {
     await start({ 'workers.taskTypes': '' });
     await pollUntil('a held exchange', () => router.held === 1);
     await router.stop();
@@ -139,7 +139,7 @@ describe('outages', () => {
     await pollUntil('six polls', () => router.calls.filter(isPoll).length >= 6);
     const startedAt = performance.now();
     const before = router.calls.length;
-    await pollUntil('two more', () => router.calls.length >= before + 2);
+    await pollUntil('two more polls', () => router.calls.length >= before + 2);
     expect(performance.now() - startedAt).toBeGreaterThan(300);
     router.interfere = () => undefined;
     await router.result(addMovie());
@@ -162,9 +162,9 @@ describe('outages', () => {
   });
 
   test.each([
-    ['the results get 503, too', (_results: number) => ({ status: 503 })],
+    ['results get 503 too', (_results: number) => ({ status: 503 })],
     ['the engine accepts none of the results', (results: number) => ({ status: 200, body: statuses(503, results) })],
-  ])('polls that get 503 while %s → as few polls as without waiting results', async (_label, respond) => {
+  ])('polls that get 503 while %s → as few polls as when no results are waiting', async (_label, respond) => {
     const { slow, release } = await startSlowBackEnd();
     await start({ 'movies.url': slow.url, 'workers.concurrency': 8 });
     for (let task = 0; task < 8; task++) addMovie();
@@ -180,7 +180,7 @@ describe('outages', () => {
     expect(calls().filter(isPoll).length).toBeLessThan(25);
   });
 
-  test('a 403, with which all task types are refused → one log line for each type, and no outage', async () => {
+  test('a 403, which refuses all task types → one log line for each type, and no outage', async () => {
     router.interfere = (call) => (isPoll(call) ? { status: 403 } : undefined);
     await start();
     await pollUntil('some polls', () => router.calls.filter(isPoll).length >= 6);
@@ -190,7 +190,7 @@ describe('outages', () => {
     expect([count(/allows the tasks of this type/), count(/is back/)]).toEqual([1, 0]);
   });
 
-  test('a task type that is refused → one log line each way; an outage meanwhile has its own', async () => {
+  test('a task type refused for a while → two log lines of its own, besides those of an outage meanwhile', async () => {
     const body = '{"tasks":[],"refused":["movies_intake"]}';
     router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);
     await start();
@@ -206,7 +206,7 @@ describe('outages', () => {
     expect(count(/allows the tasks of this type/)).toBe(1);
   });
 
-  test('retries after a single closed connection without logging', async () => {
+  test('a single connection reset → a retry without a log line', async () => {
     await start();
     await router.result(addMovie());
     let cut = false;
@@ -232,7 +232,7 @@ describe('results', () => {
     },
   );
 
-  test('keeps a result during an outage of the router and delivers it afterwards', async () => {
+  test('are kept during an outage of the router and delivered afterwards', async () => {
     const { slow, release } = await startSlowBackEnd();
     await start({ 'movies.url': slow.url });
     const taskId = addMovie();
@@ -245,7 +245,7 @@ describe('results', () => {
     expect(slow.requests).toHaveLength(1);
   });
 
-  test('when the engine rejects a result: logs this, and fails the task instead', async () => {
+  test('a result that the engine rejects → a log line, and the task fails instead', async () => {
     await start();
     router.interfere = (call) => (call.results[0]?.status === 'COMPLETED' ? { status: 413 } : undefined);
     const result = await router.result(addMovie());
@@ -256,7 +256,7 @@ describe('results', () => {
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });
 
-  test('drops the result of an unknown task (404) at once and frees its capacity', async () => {
+  test('of an unknown task (404) are dropped at once, which frees their capacity', async () => {
     await start({ 'workers.concurrency': 1 });
     const body = '{"tasks":[],"statuses":[404]}';
     router.interfere = (call) => (isUpdate(call) ? { status: 200, body } : undefined);
@@ -266,7 +266,7 @@ describe('results', () => {
     expect((await router.result(addMovie())).status).toBe('COMPLETED');
   });
 
-  test.each([500, 401, 403])('one that always gets %i is logged once, and is no outage', async (status) => {
+  test.each([500, 401, 403])('a result that always gets %i is logged once and is not an outage', async (status) => {
     await start();
     const body = statuses(status, 1);
     const isRefused = ({ results }: SeenCall) => results[0]?.taskId === 'refused';
@@ -282,7 +282,7 @@ describe('results', () => {
     expect((await router.result(taskId)).status).toBe('COMPLETED');
   });
 
-  test('keeps results while a router of an earlier release does not know the call', async () => {
+  test('are kept while the router responds with 404, as an earlier release without this call does', async () => {
     await start();
     await router.result(addMovie());
     let refused = 0;
@@ -291,7 +291,7 @@ describe('results', () => {
     expect(refused).toBe(2);
   });
 
-  test('that are ready at the same time are sent together; rejected ones are sent again alone', async () => {
+  test('that are ready at the same time are sent together, and a rejected result is sent again alone', async () => {
     const { slow, release } = await startSlowBackEnd();
     await start({ 'movies.url': slow.url });
     const ids = [addMovie(), addMovie(), addMovie()];
@@ -300,7 +300,7 @@ describe('results', () => {
     router.interfere = ({ results }) => {
       if (results.length === 0) return undefined;
       batches.push(results.map(({ taskId }) => taskId));
-      // Refuses the first result of a batch and accepts the others.
+      // Rejects the first result of a batch and accepts the others.
       if (results.length === 1) return undefined;
       return {
         status: 200,
@@ -325,7 +325,7 @@ describe('results', () => {
 });
 
 describe('concurrency', () => {
-  test('never exceeds the concurrency and asks for no task without capacity', async () => {
+  test('never exceeds workers.concurrency, and no task is requested without capacity', async () => {
     let open = 0;
     let most = 0;
     const slow = await startRawBackEnd((socket) => {
@@ -344,7 +344,7 @@ describe('concurrency', () => {
     await slow.stop();
   });
 
-  test('does not let a slow task block others of its type', async () => {
+  test('lets tasks run while another task of their type is slow', async () => {
     const response = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
     let release = () => {};
     const slow = await startRawBackEnd((socket, request) => {
@@ -362,7 +362,7 @@ describe('concurrency', () => {
     await slow.stop();
   });
 
-  test('a task whose back end does not respond is ended after workers.backEndTimeoutMs, and the next one starts', async () => {
+  test('a task whose back end never responds fails after workers.backEndTimeoutMs; the next task starts', async () => {
     const silent = await startRawBackEnd(() => undefined);
     await start({ 'movies.url': silent.url, 'workers.concurrency': 1, 'workers.backEndTimeoutMs': 100 });
     const ids = [addMovie(), addMovie()];
@@ -370,7 +370,7 @@ describe('concurrency', () => {
     await silent.stop();
   });
 
-  test('sends updates while polls of every task type are held', async () => {
+  test('allows updates while polls of every task type are held', async () => {
     await start({ 'workers.taskTypes': '', 'workers.pollTimeoutMs': 5_000, 'workers.drainMs': 100 });
     await pollUntil('a held exchange', () => router.held === 1);
     const clock = startRunningClock();
@@ -392,7 +392,7 @@ describe('the SDK', () => {
     expect(tokens.join()).not.toMatch(/other/);
   });
 
-  test('skips a task without ids and runs the others', async () => {
+  test('skips a task without an id and runs the others', async () => {
     await start({ 'workers.concurrency': 2 });
     router.addTask('movies_intake', inboundOf(), { taskId: '' });
     await router.result(addMovie());

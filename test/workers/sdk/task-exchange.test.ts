@@ -39,7 +39,7 @@ async function start(values: Record<string, string | number>): Promise<StartedWo
 }
 const requestLines = () => backEnd.requests.map((request) => request.slice(0, request.indexOf(' HTTP/')));
 
-describe('a task that the router delivers again after a result IN_PROGRESS', () => {
+describe('a task that the router delivers again after an IN_PROGRESS result', () => {
   const patch = 'PATCH /adaptor/mock/colleges/002/persons/q2';
   const input = { misCode: '002', sisPersonId: 'q2', cccid: 'CCC1', sourceExecutionId: 'execution-1' };
   let release: () => void;
@@ -51,7 +51,7 @@ describe('a task that the router delivers again after a result IN_PROGRESS', () 
   });
   afterEach(() => release());
 
-  /** Runs the first attempt of a share, then waits for this many held `exchanges`, one of which carries its result. */
+  /** Runs the first attempt of a share, then waits for `exchanges` held exchanges, one of which carries its result. */
   async function afterFirstAttempt(concurrency: number, exchanges: number): Promise<StartedWorkers> {
     const { url } = backEnd;
     const urls = { 'adaptor.002.url': `${url}/adaptor`, 'mdm.url': `${url}/mdm` };
@@ -63,10 +63,10 @@ describe('a task that the router delivers again after a result IN_PROGRESS', () 
     return workers;
   }
   const deliver = () => router.addTask('mdm_share', input, { taskId: 'task-1', domain: '002' });
-  /** The deadline is shorter than the time for which the router holds an exchange. */
+  /** Waits for the second call, for less time than the router holds an exchange. */
   const secondCall = () => pollUntil('the second call', () => backEnd.requests.length === 2, { timeoutMs: 30_000 });
 
-  /** Stops the process during the second attempt, which must be finished and reported. */
+  /** Stops the workers during the second attempt, and expects the attempt to be finished and reported. */
   async function expectDrain({ program }: StartedWorkers): Promise<void> {
     const stopped = program.stop();
     router.letGo();
@@ -76,14 +76,14 @@ describe('a task that the router delivers again after a result IN_PROGRESS', () 
     expect(router.results.map(({ status }) => status)).toEqual(['IN_PROGRESS', 'COMPLETED']);
   }
 
-  test('through the exchange that carries the result: calls the back end, and the drain waits for it', async () => {
+  test('runs when it arrives through the exchange that carried the result, and the drain waits for it', async () => {
     const workers = await afterFirstAttempt(1, 1);
     deliver();
     await secondCall();
     await expectDrain(workers);
   });
 
-  test('through another exchange: makes every call, and the drain waits for it', async () => {
+  test('runs when it arrives through another exchange, and the drain waits for it', async () => {
     const workers = await afterFirstAttempt(8, 2);
     deliver();
     await secondCall();
@@ -110,14 +110,14 @@ describe('a task type that had no free capacity', () => {
 
   const addMovie = () => router.addTask('movies_intake', inboundOf({ path: '/Up' }));
 
-  /** Runs as many tasks of the type as may run at once, while the held exchanges want only other types. */
+  /** Starts as many tasks of the type as may run at once, and waits for an exchange that requests only other types. */
   async function saturate(): Promise<string[]> {
     const ids = [addMovie(), addMovie()];
     await pollUntil('the calls', () => backEnd.requests.length === 2);
     await pollUntil('a held exchange', () => router.held === 1);
     return ids;
   }
-  /** Lets two exchanges wait for the other types. */
+  /** Runs a task of another type, after which two exchanges wait for the other types. */
   async function runOtherType(): Promise<void> {
     await router.result(router.addTask('lms-dw_intake', inboundOf({ path: '/7' })));
     await pollUntil('two held exchanges', () => router.held === 2);
@@ -127,22 +127,22 @@ describe('a task type that had no free capacity', () => {
     await Promise.all(ids.map((id) => router.result(id)));
   }
 
-  test('is polled as soon as it has free capacity, although two exchanges wait for other types', async () => {
+  test('is polled as soon as it has free capacity, even if two exchanges wait for other types', async () => {
     const ids = await saturate();
     await runOtherType();
     await end(ids);
     await router.result(addMovie());
   });
 
-  test('is polled as soon as it has free capacity, although its results are too large for a held exchange', async () => {
-    // Random, so that it stays large when compressed.
+  test('is polled as soon as it has free capacity, even if its results are too large for a held exchange', async () => {
+    // Random bytes stay large when they are compressed.
     const body = randomBytes(40_000).toString('base64url');
     movie = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     await end(await saturate());
     await router.result(addMovie());
   });
 
-  test('afterwards needs only one exchange for a result and the next task', async () => {
+  test('needs only one exchange for a result and the next task once it has capacity again', async () => {
     const ids = await saturate();
     await runOtherType();
     await end(ids);

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
+import { EngineError } from '#lib/conductor/engine-error.ts';
 import { directDomain } from '#lib/conductor/executions/direct-domain.ts';
 import {
   carryOutIntervention,
@@ -55,4 +56,17 @@ it('a task that a worker has polled: a worker has begun it', async () => {
     kind: 'refused',
     reason: expect.stringContaining('a worker has begun intake'),
   });
+});
+
+it.each([
+  ['unreachable', 'not tried'],
+  ['interrupted', 'unknown'],
+  ['refused', 'refused'],
+] as const)('an engine that fails with the kind %s: the outcome is %s', async (kind, outcome) => {
+  const api = engineWith({});
+  api.terminate = async () => {
+    throw new EngineError(kind, 'the reason');
+  };
+  const result = await carryOutIntervention('terminate', 'a', { api, reason: '' });
+  expect(result).toEqual({ executionId: 'a', outcome, reason: 'the reason' });
 });

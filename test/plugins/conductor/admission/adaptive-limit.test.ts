@@ -1,5 +1,5 @@
-// Tests of the adaptive limit with a simulated engine: it falls when the engine is slow, not when it is only busy, and
-// recovers.
+// Tests of the adaptive limit with a simulated engine: the limit falls when the engine is slow, but not when the engine
+// is only busy, and it recovers.
 
 import { describe, expect, it } from 'vitest';
 import { AdaptiveLimit } from '../../../../plugins/conductor/admission/adaptive-limit.ts';
@@ -54,20 +54,20 @@ describe('the limit', () => {
     expect(run(5, { startMs: 10, reportMs: 200 })).toBeLessThan(100);
   });
 
-  it('an engine that stays slower: its latency becomes the new baseline, and the limit recovers', () => {
+  it('with an engine that stays slower: its latency becomes the new baseline, and the limit recovers', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     run(10, { startMs: 60 });
     expect(run(300, { startMs: 60 })).toBe(256);
   });
 
-  it('with a latency that stays below twice the usual: does not fall', () => {
+  it('with a latency that stays below twice the usual one: does not fall', () => {
     const { run } = simulate();
     run(60, { startMs: 10 });
     expect(run(5, { startMs: 18 })).toBe(256);
   });
 
-  it('failed starts: each lowers the limit at once, down to the floor', () => {
+  it('falls at once with each failed start, down to the floor', () => {
     const { limit } = simulate();
     limit.startFailed();
     expect(limit.value).toBe(58);
@@ -75,14 +75,14 @@ describe('the limit', () => {
     expect(limit.value).toBe(16);
   });
 
-  it('an initial value outside the bounds: is clamped to them', () => {
+  it('clamps an initial value to the bounds', () => {
     expect(new AdaptiveLimit({ min: 16, initial: 1_000, max: 256 }).value).toBe(256);
     expect(new AdaptiveLimit({ min: 16, initial: 1, max: 256 }).value).toBe(16);
   });
 });
 
-it('an engine whose latency grows with the calls in flight: the limit settles where its queue is short', () => {
-  // Up to this many concurrent calls take 10 ms; more calls wait for each other (a fixed throughput).
+it('the limit of an engine whose latency grows with the calls in flight settles where the queue is short', () => {
+  // Up to this many concurrent calls take 10 ms each. More calls take longer, because the throughput is fixed.
   const atOnce = 30;
   const { limit, run } = simulate({ min: 4, initial: 256, max: 1_000 });
   run(5, { startMs: 10, inFlight: 20 });

@@ -15,10 +15,10 @@ import type { ProblemCode } from '#lib/problem/catalogue.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function createAdmission({ queueLength = 0 } = {}) {
+function createAdmission({ queueLength = 0, maxLimit = 4 } = {}) {
   const thresholds = () => ({ windowMs: 10_000, minCalls: 2, failurePercent: 50, openMs: 1_000 });
   const health = { healthy: false, asked: 0 };
-  const limit = new AdaptiveLimit({ min: 1, initial: 4, max: 4 });
+  const limit = new AdaptiveLimit({ min: 1, initial: maxLimit, max: maxLimit });
   const limiter = new ConcurrencyLimiter({
     limits: { waiting: () => 2, inFlight: () => 4 },
     queueLength,
@@ -50,12 +50,13 @@ function createAdmission({ queueLength = 0 } = {}) {
     admitted.started(`execution-${randomUUID()}`);
     admitted.end({ problem, clientGone });
   };
-  const start = (outcome: number | 'unreachable' | 'interrupted') =>
+  const start = (outcome: number | 'unreachable' | 'interrupted', { endedEarly = false, ms = 1 } = {}) =>
     admission.observe({
       request: { method: 'POST', path: '/api/workflow' },
       startedAt: performance.now(),
-      ms: 1,
+      ms,
       outcome,
+      endedEarly,
     });
   return { admission, limiter, limit, backEnds, engine, health, admit, finish, start };
 }
@@ -84,7 +85,7 @@ describe('the breaker of a back end', () => {
     expect(backEnds.get('movies').breaker.state).toBe('closed');
   });
 
-  it('a queued request is rejected once it has less time left than executions take', async () => {
+  it('rejects a queued request that has less time left than executions take', async () => {
     const { admit } = createAdmission({ queueLength: 4 });
     const end = { problem: undefined, clientGone: false };
     const [first, second] = [await admit(), await admit()];
@@ -110,13 +111,13 @@ describe('the breaker of a back end', () => {
     expect(backEnds.get('movies').breaker.isPristine).toBe(true);
   });
 
-  it('clients that disconnected: do not count', async () => {
+  it('does not count clients that disconnect', async () => {
     const { finish, backEnds } = createAdmission();
     await finish(undefined, { clientGone: true });
     expect(backEnds.get('movies').breaker.isPristine).toBe(true);
   });
 
-  it('waits that end at their deadline while the engine fails: do not count', async () => {
+  it('does not count waits that end at their deadline while the engine fails', async () => {
     const { admit, start, backEnds } = createAdmission();
     const [first, second] = [await admit(), await admit()];
     start('interrupted');
@@ -127,7 +128,7 @@ describe('the breaker of a back end', () => {
 });
 
 describe('the breaker of the engine', () => {
-  it('failed starts: it opens; it becomes half-open only when the health check succeeds, and needs no request for that', async () => {
+  it('opens after failed starts, and becomes half-open without a request once the health check succeeds', async () => {
     const { admit, start, engine, health } = createAdmission();
     start(500);
     start('unreachable');
@@ -144,13 +145,38 @@ describe('the breaker of the engine', () => {
     engine.stop();
   });
 
-  it('responses below 500: are not failures', () => {
+  it('does not count responses below 500 as failures', () => {
     const { start, engine } = createAdmission();
     for (const status of [404, 400, 409, 200]) start(status);
     expect(engine.state).toBe('closed');
   });
 
-  it('a start that times out: lowers the limit; a start that was never sent does not', () => {
+  it.each(['unreachable', 'interrupted'] as const)(
+    'does not count a start that ended at an early deadline of its request (%s)',
+    (outcome) => {
+      const { start, engine } = createAdmission();
+      for (let index = 0; index < 5; index++) start(outcome, { endedEarly: true });
+      expect([engine.state, engine.isPristine]).toEqual(['closed', true]);
+    },
+  );
+
+  it.each([
+    ['interrupted', 84],
+    ['unreachable', 100],
+  ] as const)('slow starts end at an early deadline, %s → a limit of 100 becomes %i', (outcome, expected) => {
+    const { start, limit } = createAdmission({ maxLimit: 100 });
+    const closeWindow = (ms: number, result: 200 | typeof outcome) => {
+      for (let index = 0; index < 9; index++) start(result, { endedEarly: result !== 200, ms });
+      vi.advanceTimersByTime(500);
+      start(result, { endedEarly: result !== 200, ms });
+    };
+    closeWindow(10, 200);
+    expect(limit.value).toBe(100);
+    closeWindow(1_000, outcome);
+    expect(limit.value).toBe(expected);
+  });
+
+  it('a start that times out lowers the limit; a start that was never sent does not', () => {
     const { start, limit } = createAdmission();
     start('unreachable');
     expect(limit.value).toBe(4);
@@ -170,7 +196,7 @@ describe('permits', () => {
     await queued;
   });
 
-  it('a task that is handed out: frees its waiting permit, even before its start is reported', async () => {
+  it('a task that is handed out frees its waiting permit, even before its start is reported', async () => {
     const { admission, admit, limiter } = createAdmission();
     const [first, second] = [await admit(), await admit()];
     await expect(admit()).rejects.toMatchObject({ code: 'overloaded' });
@@ -198,7 +224,7 @@ describe('permits', () => {
     expect(limiter.inUse('inFlight')).toBe(0);
   });
 
-  it('a client disconnects after the start, before a worker has the task: a read no longer waits for a worker', async () => {
+  it('a client disconnects before a worker has the task: writes keep their waiting permit, reads do not', async () => {
     const { admission, admit, limiter } = createAdmission();
     const usual = await admit();
     usual.started('usual');
@@ -220,7 +246,7 @@ describe('permits', () => {
     expect(limiter.inUse('inFlight')).toBe(0);
   });
 
-  it('a start that is reported after the request has ended: has no effect, whatever happens to its task', async () => {
+  it('a start that is reported after the request has ended has no effect, whatever happens to its task', async () => {
     const { admission, admit, limiter } = createAdmission();
     const late = await admit();
     const early = await admit();
@@ -249,11 +275,11 @@ describe('permits', () => {
   });
 });
 
-describe('load shedding, before a pipeline begins', () => {
+describe('load shedding', () => {
   const claimOf = (backEnds: BackEnds, name = 'movies') =>
     ({ backEnd: backEnds.get(name), requestClass: 'read', client: 'one' }) as const;
 
-  it('a full queue: rejects as the pipeline would, until a second has passed without a rejection', async () => {
+  it('with a full queue: rejects as the pipeline would, until a second has passed without a rejection', async () => {
     const { admission, backEnds, admit } = createAdmission();
     const refuse = () => admission.shed(claimOf(backEnds));
     expect(refuse).not.toThrow();
@@ -270,7 +296,7 @@ describe('load shedding, before a pipeline begins', () => {
     expect(admission.isShedding).toBe(false);
   });
 
-  it('an open breaker: rejects requests of its own back end only', async () => {
+  it('with an open breaker: rejects only the requests of its back end', async () => {
     const { admission, backEnds, finish } = createAdmission();
     await finish('back-end-timeout');
     await finish('back-end-timeout');

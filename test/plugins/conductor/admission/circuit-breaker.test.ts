@@ -54,7 +54,7 @@ describe('closed', () => {
     expect(breaker.state).toBe('open');
   });
 
-  it('a success after a short outage: does not open it, although earlier successes leave the window', () => {
+  it('a success after a short outage: does not open the breaker, although earlier successes leave the window', () => {
     const { breaker, record, pass } = createBreaker();
     record('success', 100);
     pass(5_000);
@@ -66,7 +66,7 @@ describe('closed', () => {
     expect(breaker.state).toBe('open');
   });
 
-  it('the window has passed: is pristine again', () => {
+  it('is pristine again when the window has passed', () => {
     const { breaker, record, pass } = createBreaker();
     expect(breaker.isPristine).toBe(true);
     record('success');
@@ -77,7 +77,7 @@ describe('closed', () => {
 });
 
 describe('open', () => {
-  it('rejects until its time is over, then lets one probe through and no other request', () => {
+  it('rejects requests until its open period ends, then lets through one probe and no other request', () => {
     const { breaker, record, pass } = createBreaker();
     record('failure', 4);
     expect(breaker.rejectsForMs).toBe(2_000);
@@ -110,7 +110,7 @@ describe('half-open', () => {
     return given;
   }
 
-  it('the probe succeeds: closed, and earlier failures are forgotten', () => {
+  it('the probe succeeds: closes, and earlier failures are forgotten', () => {
     const { breaker, record, changes } = halfOpen();
     breaker.enter();
     record('success');
@@ -119,7 +119,7 @@ describe('half-open', () => {
     expect(breaker.state).toBe('closed');
   });
 
-  it('the probe fails: open for the full time again', () => {
+  it('the probe fails: opens again for the full time', () => {
     const { breaker, record } = halfOpen();
     breaker.enter();
     record('failure');
@@ -127,7 +127,7 @@ describe('half-open', () => {
     expect(breaker.rejectsForMs).toBe(2_000);
   });
 
-  it('the probe ends without an outcome: the next request may probe', () => {
+  it('the probe ends without an outcome: the next request becomes the probe', () => {
     const { breaker } = halfOpen();
     const leave = breaker.enter();
     leave();
@@ -135,7 +135,7 @@ describe('half-open', () => {
     expect(breaker.rejectsForMs).toBeUndefined();
   });
 
-  it('outcomes of calls from before it opened: do not count', () => {
+  it('ignores outcomes of calls that began before the breaker opened', () => {
     const { breaker, now, pass, record } = createBreaker();
     const begunAt = now();
     pass(1);

@@ -1,4 +1,5 @@
-// Tests of ConcurrencyLimiter: limits of both stages, share of a back end, fairness and length of the queue.
+// Tests of ConcurrencyLimiter: the limits of both stages, the share of a back end, and the fairness and length of the
+// queue.
 
 import { fc } from '../../../run/properties.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -56,7 +57,7 @@ function createLimiter(given: Partial<typeof defaults> = {}) {
   const take = (each: PermitRequest): Permit => {
     const permit = limiter.acquire(each, never);
     if ('grantedAt' in permit) return permit;
-    throw new Error('there is no permit');
+    throw new Error('no permit is free');
   };
   /** Holds a permit for some time, then releases it. */
   const release = (permit: Permit, heldMs = 5) => {
@@ -129,7 +130,7 @@ describe('the queue', () => {
     expect(limiter.queued).toBe(0);
   });
 
-  it('lets requests of other back ends overtake those of a back end that is at its share', () => {
+  it('lets requests of other back ends overtake those of a back end that has used up its share', () => {
     const { limiter, claim, fill } = createLimiter({ limit: 4, bulkheadSharePercent: 50 });
     const [slow, quick] = [createBulkhead(), createBulkhead()];
     fill(claim(slow), 2);
@@ -145,7 +146,7 @@ describe('the queue', () => {
     expect(limiter.acquire(claim(bulkhead), never)).toMatchObject({ rejection: 'full' });
   });
 
-  it('rejects at once with the expected wait when that exceeds the maximum', () => {
+  it('rejects at once, with the expected wait, when that wait exceeds the maximum', () => {
     const { limiter, claim, take, release } = createLimiter({ limit: 1 });
     const bulkhead = createBulkhead();
     release(take(claim(bulkhead)), 700);
@@ -289,7 +290,7 @@ describe('a client with many requests', () => {
     expect([shared.queued.of('read one'), shared.queued.of('read other')]).toEqual([20, 20]);
   });
 
-  it('leaves room in the queue share of its back end, and in the rest of the queue', () => {
+  it('leaves room both in the queue share of its back end and in the rest of the queue', () => {
     const { fill, limiter, queue } = createQueue(20, 50);
     const [one, other] = [createBulkhead(), createBulkhead()];
     fill(of(one, 'greedy'), 1);
@@ -300,7 +301,7 @@ describe('a client with many requests', () => {
     }
   });
 
-  it('gets permits for its reads and its writes in turn', async () => {
+  it('gets permits for its reads and its writes alternately', async () => {
     const { limiter, claim, fill, release } = createLimiter({ limit: 2 });
     const bulkhead = createBulkhead();
     const [permit] = fill(claim(bulkhead, 'write'), 2);

@@ -51,7 +51,7 @@ it('a probe that fails although the health check succeeds: half-open after the f
   expect(breaker.state).toBe('half-open');
 });
 
-it('stopped: makes no further health checks', async () => {
+it('makes no further health checks after a stop', async () => {
   const { breaker, health } = openBreaker({ healthy: false });
   breaker.stop();
   await vi.advanceTimersByTimeAsync(60_000);

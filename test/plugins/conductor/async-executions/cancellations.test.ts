@@ -1,5 +1,5 @@
-// Tests of cancellations that race with the engine and workers: a task that a worker has taken continues, other tasks
-// never run.
+// Tests of cancellations that race with the engine and workers: a task that a worker has taken continues, and other
+// tasks never run.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { pollUntil } from '../../../stack/poll-until.ts';
@@ -35,7 +35,7 @@ interface EngineFaults {
   state?: WorkflowStatus;
   /** States that earlier reads return. */
   states?: WorkflowStatus[];
-  /** Promises that a call to pause, and a read of the state, wait for. */
+  /** Promises that a call to pause and a read of the state wait for. */
   pausing?: Promise<void>;
   looking?: Promise<void>;
   settledMs?: number;
@@ -105,14 +105,14 @@ describe('cancellation', () => {
   it.each([
     ['ended before the cancellation', execution('COMPLETED'), [running]],
     ['ended since it was looked up', running, [execution('FAILED')]],
-    ['been terminated by somebody else', running, [execution('TERMINATED', { reason: 'by hand' })]],
-  ])('refuses an execution that has %s: execution-ended', async (_title, given, looks) => {
+    ['been terminated by someone else', running, [execution('TERMINATED', { reason: 'by hand' })]],
+  ])('refuses to cancel an execution that has %s: execution-ended', async (_title, given, looks) => {
     const { calls, cancel } = setUp(looks);
     await expect(cancel(given)).rejects.toEqual(problem('execution-ended'));
     expect(calls).toEqual([]);
   });
 
-  it('refuses an execution whose task a worker has: execution-under-way', async () => {
+  it('refuses to cancel an execution whose task a worker has: execution-under-way', async () => {
     const { calls, cancel } = setUp([execution('RUNNING', { polls: 1 })]);
     await expect(cancel()).rejects.toEqual(problem('execution-under-way'));
     expect(calls).toEqual([]);
@@ -127,7 +127,7 @@ describe('cancellation', () => {
   it.each([
     ['cannot be paused', [running, execution('COMPLETED')], { pauses: false }, ['pause']],
     ['ends while it is being paused', [running, execution('COMPLETED')], {}, ['pause', 'resume']],
-  ])('refuses an execution that %s: execution-ended', async (_title, looks, options, expected) => {
+  ])('refuses to cancel an execution that %s: execution-ended', async (_title, looks, options, expected) => {
     const { calls, cancel } = setUp(looks, options);
     await expect(cancel()).rejects.toEqual(problem('execution-ended'));
     expect(calls).toEqual(expected);
@@ -155,7 +155,7 @@ describe('cancellation', () => {
     await pollUntil('the execution to be resumed', () => resumes(calls) === 3);
   });
 
-  it('does not retry the resume of an execution that is not paused, which the engine refuses with a 500', async () => {
+  it('does not retry a resume that the engine refuses with 500 because the execution is not paused', async () => {
     const faults = { terminates: refusal(404), failures: 9, failure: refusal(500), state: 'RUNNING' } as const;
     const { calls, cancel } = setUp([running, paused], faults);
     await expect(cancel()).rejects.toThrow('404');
@@ -173,7 +173,7 @@ describe('cancellation', () => {
     expect(reads()).toBeGreaterThan(2);
   });
 
-  it('resumes an execution that the engine may still terminate, but only after the time for that has passed', async () => {
+  it('resumes an execution after a failed termination, once the engine can no longer terminate it', async () => {
     const { calls, cancel } = setUp([running, paused], { terminates: refusal(500), state: 'PAUSED', settledMs: 100 });
     await expect(cancel()).rejects.toThrow('500');
     expect(calls).toEqual(['pause', `terminate: ${cancelled}`]);
@@ -192,7 +192,7 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  it('resumes, before the router has stopped, an execution that may have been paused', async () => {
+  it('before the stop ends, resumes an execution that may have been paused', async () => {
     const { calls, cancel } = setUp([running], { pauses: refusal(500), state: 'PAUSED' });
     await expect(cancel()).rejects.toThrow('500');
     await stop();
@@ -232,7 +232,7 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume']);
   });
 
-  it('while the engine fails, tries to resume an execution until the stop ends', async () => {
+  it('during the stop, tries to resume an execution until the engine no longer fails', async () => {
     const faults: EngineFaults = { pauses: refusal(500), failures: 2, failure: refusal(500), state: 'PAUSED' };
     const { calls, cancel } = setUp([running], faults);
     await expect(cancel()).rejects.toThrow('500');
@@ -240,7 +240,7 @@ describe('cancellation', () => {
     expect(calls).toEqual(['pause', 'resume', 'resume', 'resume']);
   });
 
-  it('stops although an execution cannot be resumed, and then tries no more', async () => {
+  it('stops even if an execution cannot be resumed, and makes no attempt after the stop', async () => {
     const { calls, reads, cancel } = setUp([running], { pauses: refusal(500), maxStopMs: 20 });
     await expect(cancel()).rejects.toThrow('500');
     await stop();
@@ -275,7 +275,7 @@ describe('cancellation', () => {
   });
 
   it.each(['RUNNING', 'PAUSED'] as const)(
-    'does not report as cancelled a %s execution that another router resumed for a worker meanwhile',
+    'does not report a %s execution as cancelled when another router has meanwhile resumed it for a worker',
     async (status) => {
       const polled = execution('TERMINATED', { reason: cancelled, polls: 1, resumedAt: 5 });
       const { calls, cancel } = setUp([execution(status), paused, polled]);
@@ -285,7 +285,7 @@ describe('cancellation', () => {
     },
   );
 
-  it('returns an execution that was resumed before it was paused again, although its task was polled', async () => {
+  it('returns an execution that had been resumed and was paused again, although its task was polled', async () => {
     const reason = cancellationReason({ lastRetriedTime: 5 });
     const polled = execution('TERMINATED', { reason, polls: 1, resumedAt: 5 });
     const { calls, cancel } = setUp([running, execution('PAUSED', { resumedAt: 5 }), polled]);
@@ -300,7 +300,7 @@ describe('cancellation', () => {
     expect(await cancel()).toBe(withheld);
   });
 
-  it('does not terminate an execution that another router has resumed since the pause: a worker may get its task', async () => {
+  it('does not terminate an execution that another router has resumed, because a worker may get its task', async () => {
     const { calls, cancel } = setUp([running, execution('RUNNING', { resumedAt: 5 })]);
     await expect(cancel()).rejects.toThrow('the execution did not stay paused');
     expect(calls).toEqual(['pause', 'resume']);

@@ -56,17 +56,17 @@ describe('a polled task', () => {
     expect(looks).toEqual([]);
   });
 
-  it('of a cancelled execution: never handed out, but the engine may have tasks behind it', async () => {
+  it('of a cancelled execution: omitted and reported, because the engine may have other tasks behind it', async () => {
     const { poll, looks, returned, omitted } = setUp([task('a')], ['TERMINATED']);
     expect(await poll()).toEqual([]);
     expect([looks.length, returned, omitted]).toEqual([1, [], [task('a')]]);
   });
 
-  it('of a paused execution that is resumed: handed out then', async () => {
+  it('of a paused execution: handed out when the execution is resumed', async () => {
     const one = task('a');
     const { poll, returned } = setUp([one], ['PAUSED', new Error('no response'), 'PAUSED', 'RUNNING']);
     expect(await poll()).toEqual([]);
-    await pollUntil('the task', () => returned.length > 0);
+    await pollUntil('the task to be handed out', () => returned.length > 0);
     expect(returned).toEqual([one]);
   });
 
@@ -77,7 +77,7 @@ describe('a polled task', () => {
     expect(returned).toEqual([]);
   });
 
-  it('that is withheld: does not delay others of its poll; returned to the engine when the router stops', async () => {
+  it('that is withheld: does not delay other tasks of its poll, and is returned when the router stops', async () => {
     const [paused, running] = [task('a'), task('b')];
     const { poll, withheld, requeued, returned } = setUp([paused, running], ['PAUSED', 'RUNNING', 'PAUSED']);
     expect(await poll()).toEqual([running]);
@@ -88,11 +88,11 @@ describe('a polled task', () => {
   it.each([
     ['stays paused', ['PAUSED'], 0],
     ['has a state that cannot be read', [new Error('no response')], 0],
-    ['stays paused, while the engine does not take the task at first', ['PAUSED'], 2],
-  ] as const)('of an execution that %s: returned to the engine for later', async (_title, answers, refusals) => {
+    ['stays paused, when the engine refuses the task twice', ['PAUSED'], 2],
+  ] as const)('of an execution that %s: returned to the engine', async (_title, answers, refusals) => {
     const { poll, requeued, returned } = setUp([task('a')], [...answers], { refusals, maxWithheldMs: 10 });
     expect(await poll()).toEqual([]);
-    await pollUntil('the task', () => requeued.length > refusals);
+    await pollUntil('the task to be returned', () => requeued.length > refusals);
     expect([requeued.length, returned]).toEqual([refusals + 1, []]);
   });
 
@@ -100,6 +100,6 @@ describe('a polled task', () => {
     const { poll, withheld, requeued } = setUp([task('a')], ['PAUSED']);
     await withheld.stop();
     expect(await poll()).toEqual([]);
-    await pollUntil('the task', () => requeued.length === 1);
+    await pollUntil('the task to be returned', () => requeued.length === 1);
   });
 });

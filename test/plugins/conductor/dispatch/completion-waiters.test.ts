@@ -1,5 +1,5 @@
-// Tests of completion waiters: a wait is ended by an update of its execution, a fallback read or its signal, and leaves
-// nothing behind.
+// Tests of completion waiters: a wait ends with an update of its execution, a fallback read, its deadline or its
+// signal, and leaves nothing behind.
 
 import { getEventListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -41,7 +41,7 @@ describe('a wait', () => {
     expect(waits.size).toBe(0);
   });
 
-  it('that is woken without a status reads it once', async () => {
+  it('that is woken without a status reads the status once', async () => {
     const engine = engineThatSays(completed);
     const waits = new CompletionWaiters(engine, log);
     const waiting = waits.waitFor('x', 5_000, here);
@@ -95,10 +95,10 @@ describe('a wait', () => {
   });
 });
 
-describe('the drain signal, which exists as long as the router', () => {
+describe('the drain signal, which lives as long as the router', () => {
   /**
-   * Returns the number of dependents that `AbortSignal.any` has left on a signal; Node keeps the dependents until
-   * they are collected, if ever.
+   * Returns the number of dependent signals that `AbortSignal.any` has left on a signal; Node keeps them until they
+   * are garbage-collected, if ever.
    */
   const dependentsOf = (signal: AbortSignal) => {
     const key = Object.getOwnPropertySymbols(signal).find(({ description }) => description === 'kDependantSignals');
@@ -122,7 +122,7 @@ describe('the drain signal, which exists as long as the router', () => {
   };
   const wait = () => waitForEnd(execution, options, parts);
 
-  it('keeps no listener and no dependent after a wait has ended', async () => {
+  it('keeps no listener and no dependent signal after a wait has ended', async () => {
     const several = Array.from({ length: 100 }, wait);
     expect(getEventListeners(draining.signal, 'abort')).toHaveLength(100);
     parts.waiters.wake('x', completed);

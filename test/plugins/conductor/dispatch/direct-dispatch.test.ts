@@ -1,5 +1,5 @@
-// Tests of routers that pass each other tasks: each task reaches one worker, wherever polls are held, and a router that
-// stops returns its tasks.
+// Tests of routers that pass tasks to each other: each task reaches one worker, wherever polls are held, and a router
+// that stops returns its tasks.
 
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -92,7 +92,7 @@ describe('a task on a router that no worker polls', () => {
     expect(await poll(there.queues)).toEqual([idOf(2)]);
   });
 
-  it('is not dispatched directly while no worker polls anywhere, or Redis is away', async () => {
+  it('is not dispatched directly while no worker polls anywhere, or while Redis is unavailable', async () => {
     const here = routers.add();
     expect(here.dispatch.isPossible(queue)).toBe(false);
     routers.isConnected = false;
@@ -115,13 +115,13 @@ describe('a task on a router that no worker polls', () => {
 });
 
 describe('while tasks wait at a router for its busy workers', () => {
-  /** Sends `count` polls to a router, which gets a new task before each. Returns the tasks that the polls got. */
+  /** Sends `count` polls to a router, and a new task before each poll. Returns the tasks that the polls got. */
   async function work(router: ReturnType<Routers['add']>, count: number): Promise<string[]> {
     const taken: string[] = [];
     for (let n = 1_000; n < 1_000 + count; n++) {
       router.dispatch.dispatch(queue, taskOf(n));
       taken.push(...(await poll(router.queues)));
-      // Messages arrive between two polls.
+      // Lets messages arrive between two polls.
       for (let hop = 0; hop < 4; hop++) await turn();
     }
     return taken;
@@ -130,7 +130,7 @@ describe('while tasks wait at a router for its busy workers', () => {
     for (let n = first; n < first + count; n++) dispatch.dispatch(queue, taskOf(n));
   };
 
-  it('they alternate with the tasks of a router without workers', async () => {
+  it('its tasks alternate with those of a router without workers', async () => {
     const [here, there] = [routers.add(), routers.add()];
     dispatch(there, 1, 5);
     dispatch(here, 100, 5);
@@ -141,7 +141,7 @@ describe('while tasks wait at a router for its busy workers', () => {
     expect(ofHere.filter(Boolean)).toHaveLength(5);
     expect(
       ofHere.some((is, index) => is && ofHere[index + 1]),
-      'two in a row',
+      'two tasks of the other router in a row',
     ).toBe(false);
     expect(here.dispatch.isPossible(queue)).toBe(true);
   });
@@ -158,7 +158,7 @@ describe('while tasks wait at a router for its busy workers', () => {
     expect(taken.slice(5)).toEqual([2, 3, 4, 5].map(idOf));
   });
 
-  it('a reserved poll whose task another poll got takes one of another router', async () => {
+  it('a reserved poll whose task went to another poll takes a task of another router', async () => {
     const [here, there] = [routers.add(), routers.add()];
     const fetch = Promise.withResolvers<Task[]>();
     there.engine.pollTasks = () => fetch.promise;
@@ -206,7 +206,7 @@ it('a task passed to a router that stops is returned', async () => {
   expect(await poll(here.queues)).toEqual([idOf(2)]);
 });
 
-it('a task that is dispatched at a router that has stopped goes to a router that holds a poll', async () => {
+it('a task that is dispatched by a router that has stopped goes to a router that holds a poll', async () => {
   const [here, there] = [routers.add(), routers.add()];
   const waiting = poll(there.queues);
   here.dispatch.stop();
@@ -225,7 +225,7 @@ it('a task that two stopped routers return is passed back once, and goes to a ro
   expect(await poll(others.queues)).toEqual([idOf(1)]);
 });
 
-it('under load, polls and tasks anywhere: every task reaches one worker, with few messages', async () => {
+it('under load, with polls and tasks at every router, each task reaches one worker with few messages', async () => {
   const random = randomOfRun();
   const all = [routers.add(), routers.add(), routers.add()];
   const done: string[] = [];

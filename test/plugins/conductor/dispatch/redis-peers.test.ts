@@ -1,4 +1,4 @@
-// Tests of the connection to other routers, with a Redis user whose ACL may forbid its channels.
+// Tests of the connection to other routers as a Redis user whose ACL may forbid the channels.
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Redis } from '#lib/redis/redis.ts';
@@ -17,7 +17,7 @@ describe('the connection to other routers', requires('redis'), () => {
   });
   afterAll(() => server?.stop());
 
-  /** Connects a user who may use only the channels of these rules. */
+  /** Connects as a user who may use only the channels that these ACL rules allow. */
   async function connect(...channels: string[]) {
     await server.command('ACL', 'SETUSER', 'limited', 'reset', 'on', '>secret', '~*', '+@all', ...channels);
     const url = new URL(server.url);
@@ -33,14 +33,14 @@ describe('the connection to other routers', requires('redis'), () => {
     return { redis, peers };
   }
 
-  it('is established while all channels are subscribed, and again after an outage of Redis', async () => {
+  it('is established when all channels are subscribed, and again after an outage of Redis', async () => {
     const { redis, peers } = await connect('&service-router:*');
     await pollUntil('the connection', () => peers.isConnected);
     await server.kill();
     await pollUntil('the outage to be noticed', () => !redis.isResponding);
     expect(peers.isConnected).toBe(false);
     await server.restart();
-    // The ACL is not part of the data.
+    // Redis does not store the ACL with its data.
     await server.command('ACL', 'SETUSER', 'limited', 'reset', 'on', '>secret', '~*', '+@all', '&service-router:*');
     await pollUntil('the connection', () => peers.isConnected);
   });

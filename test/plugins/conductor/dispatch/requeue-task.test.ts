@@ -9,7 +9,7 @@ import { requeueTask } from '../../../../plugins/conductor/dispatch/requeue-task
 
 const task = { taskId: 't-1', workflowInstanceId: 'e-1', taskDefName: 'intake' } as Task;
 
-it('a returned task is put into the queue again at once', async () => {
+it('a returned task is put back into the queue at once', async () => {
   const updates: TaskResult[] = [];
   const engine = { updateTask: async (update: TaskResult) => void updates.push(update) };
   const log = pino({ level: 'silent' });
@@ -22,7 +22,7 @@ it('a returned task is put into the queue again at once', async () => {
   ]);
 });
 
-it('a task that the engine does not take back: an error in the log, no rejection', async () => {
+it('logs an error, and does not reject, when the engine does not take a task back', async () => {
   const sink = new PassThrough();
   const engine = { updateTask: () => Promise.reject(new Error('away')) };
   await requeueTask(task, { engine, log: pino(sink) });

@@ -24,7 +24,7 @@ function budgetFor(results: number, maxWaitMs = 60_000) {
   };
 }
 
-/** Returns true when a result has already been admitted. */
+/** Returns whether a result has already been admitted. */
 async function isIn(held: Promise<unknown>): Promise<boolean> {
   return Promise.race([held.then(() => true), new Promise<false>((resolve) => setImmediate(resolve, false))]);
 }
@@ -58,7 +58,7 @@ describe('ResultBudget', () => {
     expect(await isIn(budget.hold(large, never))).toBe(false);
   });
 
-  it('does not let smaller results overtake', async () => {
+  it('does not let smaller results overtake a larger one', async () => {
     const budget = budgetFor(3);
     await budget.hold(large, never);
     const first = await budget.hold(large, never);
@@ -127,7 +127,7 @@ describe('ResultBudget', () => {
     }
   });
 
-  it('is 1/32 of the heap by default', async () => {
+  it('is 1/32 of the heap limit by default', async () => {
     const budget = new ResultBudget({ maxWaitMs: 1_000 });
     await budget.hold({ bytes: getHeapStatistics().heap_size_limit, client: 'one', gone: never });
     expect(budget.held).toBe(Math.floor(getHeapStatistics().heap_size_limit / 32));

@@ -72,7 +72,7 @@ const poll = (queue: TaskQueue, { count = 1, timeoutMs = 60_000, signal = new Ab
 /** Faked clocks for a test in which no time passes: a timer is due at once or never. */
 const standingStill: ('setTimeout' | 'clearTimeout' | 'performance')[] = ['setTimeout', 'clearTimeout', 'performance'];
 
-/** Returns what a promise resolves with while clocks stand still; undefined when it waits for a timer. */
+/** Returns the value of a promise that resolves while the clocks stand still; undefined when it waits for a timer. */
 async function withoutTime<T>(promise: Promise<T>): Promise<T | undefined> {
   await vi.advanceTimersByTimeAsync(0);
   return Promise.race([promise, turn(undefined)]);
@@ -138,7 +138,7 @@ describe('a held poll', () => {
     expect(engine.requeued).toEqual([]);
   });
 
-  it('whose timeout passes during a fetch for others returns the task of the next fetch', async () => {
+  it('whose timeout passes during a fetch for other polls returns the task of the next fetch', async () => {
     vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -164,7 +164,7 @@ describe('a held poll', () => {
     engine.release();
   });
 
-  it('ends empty at once when the router stops after its timeout, during a fetch', async () => {
+  it('whose timeout has passed during a fetch ends empty at once when the router stops', async () => {
     vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -186,8 +186,8 @@ describe('a held poll', () => {
   });
 });
 
-describe('a stop', () => {
-  it('returns the tasks of an open fetch to the engine', async () => {
+describe('stopping a queue', () => {
+  it('returns the tasks of a fetch in progress to the engine', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     engine.push('a');
@@ -212,7 +212,7 @@ describe('while every poll finds dispatched tasks', () => {
     return queue;
   }
 
-  it('they and the tasks of the engine alternate', async () => {
+  it('dispatched tasks alternate with the tasks of the engine', async () => {
     const engine = new HeldEngine();
     const queue = await createBusyQueue(engine);
     engine.push('a', 'b');
@@ -222,7 +222,7 @@ describe('while every poll finds dispatched tasks', () => {
     expect(taken).toEqual(['a', read(1), 'b', read(2), read(3)]);
   });
 
-  it('a task of the engine that nothing announced is fetched as usual', async () => {
+  it('an unannounced task of the engine is fetched as usual', async () => {
     vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -237,7 +237,7 @@ describe('while every poll finds dispatched tasks', () => {
     expect(await withoutTime(poll(queue))).toEqual(['a']);
   });
 
-  it('a poll waits for a slow fetch for 100 ms, and a shorter poll does not wait', async () => {
+  it('a poll waits 100 ms for a slow fetch; a poll with a shorter timeout does not wait', async () => {
     vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -252,7 +252,7 @@ describe('while every poll finds dispatched tasks', () => {
     engine.release();
   });
 
-  it('a poll whose fetch returns nothing gets one of them', async () => {
+  it('a poll whose fetch returns nothing gets a dispatched task', async () => {
     const engine = new HeldEngine();
     const queue = await createBusyQueue(engine);
     queue.announce();
@@ -282,7 +282,7 @@ describe('a poll in several queues', () => {
       { workerId, timeoutMs: 60_000, signal: new AbortController().signal },
     ).then((tasks) => tasks.map(({ taskId }) => taskId));
 
-  it('gets a task of one queue, and leaves the other queues', async () => {
+  it('gets a task of one queue, and is then held in no queue', async () => {
     const [first, second] = [new HeldEngine(), new HeldEngine()];
     const queues = [createQueue(first), createQueue(second)];
     const waiting = hold(queues, [1, 1]);
@@ -302,7 +302,7 @@ describe('a poll in several queues', () => {
     expect(await hold(queues, [1, 1])).toHaveLength(1);
   });
 
-  it('gets, in one response per worker, the tasks that become ready together', async () => {
+  it('gets an equal share of the tasks that become ready together, in one response per worker', async () => {
     const queue = createQueue(new HeldEngine());
     const polls = ['w', 'w', 'x'].map((workerId) => hold([queue], [4], workerId));
     await pollUntil('all polls to be held', () => queue.heldPolls === 3);
@@ -327,7 +327,7 @@ describe('fetches from the engine', () => {
     expect(engine.looks.length).toBeLessThanOrEqual(4);
   });
 
-  it('are repeated after a push: a task that is pushed during a fetch is found at once', async () => {
+  it('are repeated when a task is announced during a fetch, so that it is found at once', async () => {
     vi.useFakeTimers({ toFake: standingStill });
     const engine = new HeldEngine();
     const queue = createQueue(engine);
@@ -368,7 +368,7 @@ describe('fetches from the engine', () => {
 });
 
 describe('tasks', () => {
-  it('are shared out in the order of arrival', async () => {
+  it('go to polls in the order in which the polls arrived', async () => {
     const engine = new HeldEngine();
     const queue = createQueue(engine);
     const answered: number[] = [];
@@ -407,7 +407,9 @@ describe('tasks', () => {
     expect(await poll(queue)).toEqual(['a']);
   });
 
-  /** Returns an engine that holds the fetch of one task, and the poll that waits for it. The wall clock can be set. */
+  /**
+   * Returns an engine that holds back the fetch of one task, and the poll that waits for it. The wall clock can be set.
+   */
   async function fetchInProgress() {
     vi.useFakeTimers({ toFake: ['Date'] });
     const engine = new HeldEngine();
@@ -420,7 +422,7 @@ describe('tasks', () => {
 
   it('are returned to the engine when the router was suspended during their fetch', async () => {
     const { engine, waiting } = await fetchInProgress();
-    // As on a machine that slept, the monotonic clock did not advance.
+    // As on a machine that has slept, the monotonic clock has not advanced.
     vi.setSystemTime(Date.now() + 60_000);
     engine.release();
     await pollUntil('the task to be requeued', () => engine.requeued.includes('a'));
@@ -510,7 +512,7 @@ describe('a task that is dispatched directly', () => {
     expect(await poll(createQueue(engine))).toEqual(['own-1']);
   });
 
-  it('several whose routers have stopped: polls get the old ones and one recent one', async () => {
+  it('when several routers have stopped: polls get the old tasks and one recent task', async () => {
     const engine = new HeldEngine();
     const age = (n: number, ms: number) => ({ ...task(n), taskId: `own-${n}`, scheduledTime: 0, startTime: ms });
     engine.orphans.push(age(1, 600_000), age(2, 300_000), age(3, 10), age(4, 10));
@@ -536,7 +538,7 @@ describe('a task that is dispatched directly', () => {
     expect(await poll(tasks)).toEqual([task(1).taskId]);
   });
 
-  it('several go to one poll, up to its count', async () => {
+  it('goes to one poll together with other tasks, up to the count of the poll', async () => {
     const tasks = createQueue(new HeldEngine());
     for (const n of [1, 2, 3]) tasks.dispatchDirectly(task(n));
     expect(await poll(tasks, { count: 2 })).toHaveLength(2);
@@ -551,7 +553,7 @@ describe('a task that is dispatched directly', () => {
     expect(tasks.idle).toBe(true);
   });
 
-  it('goes to another router only while no worker has it; a task that the engine has handed out never does', () => {
+  it('goes to another router only while no worker has it; a task that was fetched from the engine never does', () => {
     const tasks = createQueue(new HeldEngine());
     for (const n of [1, 2, 3]) tasks.dispatchDirectly(task(n));
     tasks.giveBack([{ ...task(4), taskId: 'own-4' }]);

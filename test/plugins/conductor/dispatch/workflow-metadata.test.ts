@@ -39,7 +39,7 @@ const onPatch = (tasks: WorkflowTask[]): WorkflowTask => ({
 describe('one SIMPLE task', () => {
   const { first, taskTypes } = metadata([work]);
 
-  it('without output parameters, the engine decides which output is the workflow’s', () => {
+  it('without output parameters, the engine decides which output becomes that of the workflow', () => {
     expect(metadata([work], {}).first?.last).toBeUndefined();
     expect(workflowMetadataOf({ name: 'testWF', tasks: [work] }).first?.last).toBeUndefined();
   });
@@ -62,7 +62,7 @@ describe('one SIMPLE task', () => {
     });
   });
 
-  it('that is the last: its output is the workflow’s', () => {
+  it('that is the last: the workflow takes its output from it', () => {
     expect(first?.last?.outputOf({ outbound: { statusCodeValue: 200 }, more: 1 })).toEqual({
       outbound: { statusCodeValue: 200 },
     });
@@ -72,7 +72,7 @@ describe('one SIMPLE task', () => {
 
 describe('only the engine knows the input', () => {
   it.each([
-    ['a text around the reference', 'x ${workflow.input.inbound}'],
+    ['text around the reference', 'x ${workflow.input.inbound}'],
     ['a constant', 'x'],
     ['a number', 1],
     ['another root', '${workflow.workflowId}'],

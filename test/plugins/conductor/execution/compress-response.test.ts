@@ -64,14 +64,14 @@ describe('a response', () => {
   });
 
   it.each<[string, BackEndResponse]>([
-    ['up to the limit in size', { ...answer(), body: body.subarray(0, 1_024) }],
+    ['that is not larger than the limit', { ...answer(), body: body.subarray(0, 1_024) }],
     ['with a strong ETag', answer({ etag: '"1"' })],
     ['that the back end compressed', answer({ 'content-encoding': 'gzip' })],
     ['with Cache-Control: no-transform', answer({ 'cache-control': 'public, No-Transform' })],
     ['that is a partial response', answer({ 'content-range': 'bytes 0-9/10' }, 206)],
     ['whose parts can be requested', answer({ 'accept-ranges': 'bytes' })],
     ['with a digest of its bytes', answer({ 'repr-digest': 'sha-256=:x=:' })],
-    ['304', answer({}, 304)],
+    ['with status 304', answer({}, 304)],
     ['of a type that is already compressed', answer({ 'content-type': 'image/png' })],
     ['without a type', { status: 200, headers: {}, body }],
   ])('%s → unchanged', async (_title, given) => {

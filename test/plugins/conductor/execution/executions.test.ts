@@ -38,7 +38,7 @@ describe('startExecution', () => {
   it.each([
     ['does not say whether it has an index', new EngineError('interrupted', 'no response within 2000 ms')],
     ['has no index and Redis does not respond', new NoExecutionIndex()],
-  ])('sends nothing while the engine %s: 503', async (_title, error) => {
+  ])('rejects with 503, and starts nothing, when the engine %s', async (_title, error) => {
     const startWorkflow = vi.fn<ExecutionDependencies['engine']['startWorkflow']>();
     const starting = () => Promise.reject(error);
     const dependencies = { engine: { startWorkflow }, recorder: { ...noRecorder, starting } };
@@ -63,7 +63,7 @@ describe('direct dispatch of the first task', () => {
     ['a task that its workflow retries', { retryCount: 1 }, {}, []],
     ['a task that its definition retries', {}, { retryCount: 1 }, []],
     ['a task that must be polled in time', {}, { pollTimeoutSeconds: 5 }, []],
-  ])('%s', async (_title, ofTask, ofDefinition, directly) => {
+  ])('%s → task domains at the start: $3', async (_title, ofTask, ofDefinition, directly) => {
     const started: StartWorkflowRequest[] = [];
     const dependencies = {
       engine: { startWorkflow: async (request: StartWorkflowRequest) => started.push(request) && 'e-1' },
@@ -109,7 +109,7 @@ describe('awaitEnd', () => {
     expect(limits).toEqual([limitMs]);
   });
 
-  it('reads the last resume time with the reason: otherwise the execution would count as cancelled', async () => {
+  it('reads the last resume time with the reason; otherwise the execution would count as cancelled', async () => {
     const ended = { workflowId: 'e-1', status: 'TERMINATED', output: {} } as const;
     const whole = { ...ended, reasonForIncompletion: cancellationReason({}), lastRetriedTime: 5 };
     const dependencies = {

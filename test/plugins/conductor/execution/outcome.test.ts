@@ -18,7 +18,7 @@ const inbound = codec.packInbound(request, []);
 const response = { status: 200, headers: {}, body: Buffer.from('{"lastName":"Okafor"}') };
 const outbound = codec.packOutbound(response, { inbound, executionId: 'e-1' });
 
-/** Returns what a client gets when the engine has this request and response. */
+/** Returns what the client gets when the engine has stored this request and response. */
 function outcomeOf(given: { inbound: object; outbound: object }, by = codec) {
   const execution = {
     ...{ workflowId: 'e-1', status: 'COMPLETED' },

@@ -39,12 +39,12 @@ describe('responseOf', () => {
   it.each([
     ['after the response was known, because the event was not published', terminationReason('event_stuck')],
     ['after the response was known, for a reason that the engine lost', lostReason],
-  ])('an execution that was terminated %s: the response', (_title, reasonForIncompletion) => {
+  ])('an execution that was terminated %s: returns the response', (_title, reasonForIncompletion) => {
     const terminated = { ...completed({}), status: 'TERMINATED' as const, reasonForIncompletion };
     expect(responseOf(terminated, options)).toMatchObject({ status: 200 });
   });
 
-  it('an execution that was terminated before the response was known: a problem', () => {
+  it('an execution that was terminated before the response was known: throws a problem', () => {
     const terminated = { workflowId: 'e-1', status: 'TERMINATED' as const, reasonForIncompletion: lostReason };
     for (const output of [{}, { outbound: null }]) {
       expect(() => responseOf({ ...terminated, output }, options)).toThrow(
@@ -83,7 +83,7 @@ describe('responseOf', () => {
     expect(() => responseOf({ ...completed({}), output }, options)).toThrow(problem);
   });
 
-  it('an encrypted response that names a client is sent to no other; one without a client is sent to any', () => {
+  it('sends an encrypted response only to the client that it names, or to any client if it names none', () => {
     const key = `k:${Buffer.alloc(32).toString('base64')}`;
     const codec = createPayloadCodec({ 'payload.key': key, 'payload.decryptionKeys': [] });
     const request = { httpMethod: 'GET', path: '/', query: undefined, params: {}, headers: {}, requestId: 'r' };
@@ -143,7 +143,7 @@ describe('failureOf', () => {
     },
   );
 
-  it.each([true, false])('terminated at the deadline → the problem sent then (readOnly: %s)', (readOnly) => {
+  it.each([true, false])('terminated at the deadline → the problem that was sent then (readOnly: %s)', (readOnly) => {
     const { code, detail, extensions } = failed('TERMINATED', deadlineReason(1_500), readOnly);
     const told = responseDeadlineSpent(1_500, { readOnly });
     expect({ code, detail, extensions }).toEqual({

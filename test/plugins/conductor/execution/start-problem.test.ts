@@ -20,7 +20,7 @@ const write = () => ({
 });
 
 it.each([
-  ['a connection that broke', new EngineError('interrupted', 'x'), absent, 504, 'outcome-unknown'],
+  ['a broken connection', new EngineError('interrupted', 'x'), absent, 504, 'outcome-unknown'],
   ['an unexpected error', new Error('x'), absent, 504, 'outcome-unknown'],
   ['no connection', new EngineError('unreachable', 'x'), silent, 503, 'engine-unavailable'],
   ['an unknown definition', refused(404), silent, 503, 'definition-missing'],
@@ -29,7 +29,7 @@ it.each([
   ['500 from an engine that does not have the execution', refused(500), absent, 503, 'engine-unavailable'],
   ['500 from an engine that cannot be searched', refused(500), silent, 504, 'outcome-unknown'],
   ['502 from a proxy', refused(502), absent, 504, 'outcome-unknown'],
-] as const)('a write, %s: %4$i %5$s', async (_title, error, engine, status, code) => {
+] as const)('a write, $0: $3 $4', async (_title, error, engine, status, code) => {
   expect(await startProblem(error, write(), engine)).toMatchObject({ status, code });
 });
 
@@ -38,7 +38,7 @@ it.each([500, 502, 503])('a read, %i: 503, because repeating it is safe', async 
 });
 
 it.each([true, false])(
-  'a connection that broke: a write may still complete, a read changes nothing (%s)',
+  'a broken connection: a write may still complete, a read changes nothing (readOnly: %s)',
   async (readOnly) => {
     const problem = await startProblem(new EngineError('interrupted', 'x'), { ...write(), readOnly }, absent);
     expect(problem.extensions).toEqual({ mayStillComplete: !readOnly });
@@ -61,7 +61,7 @@ it('a write, 500 from an engine whose search never ends: 504, one second after t
 it.each([
   ['an hour before the request', 3_600_000, 503, 'engine-unavailable'],
   ['ten minutes before the request, according to a slow clock', 600_000, 504, 'outcome-unknown'],
-])('a write with the X-Request-Id of an execution that started %s', async (_title, ageMs, status, code) => {
+])('a write with the X-Request-Id of an execution that started $0: $2 $3', async (_title, ageMs, status, code) => {
   const calls: EngineRequest[] = [];
   const index = new EngineIndex(async (call) => {
     calls.push(call);

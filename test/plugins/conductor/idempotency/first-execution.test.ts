@@ -1,4 +1,4 @@
-// Tests of finding a key's execution that the index does not have: when the engine is asked to evaluate it.
+// Tests of finding the execution of a key when the index lacks it, and of when the engine is asked to evaluate it.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -52,7 +52,7 @@ describe('an execution that only the execution store has', () => {
     expect(await find(status, ageMs)).toEqual({ found: 'e-1', evaluated: [] }),
   );
 
-  it('the engine fails to evaluate it: found', async () => {
+  it('that the engine fails to evaluate: found', async () => {
     const failure = new EngineError('unreachable', 'POST /api/workflow/decide/e-1: timeout');
     expect((await find('RUNNING', 120_000, { failure })).found).toBe('e-1');
   });

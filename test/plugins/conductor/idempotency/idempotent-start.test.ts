@@ -1,4 +1,5 @@
-// Tests of one start per key on one router: which request starts, which waits, and what keeps a key locked.
+// Tests of IdempotentStart on one router: which request starts the execution, which requests wait, and what keeps a key
+// locked.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
@@ -97,7 +98,7 @@ describe('IdempotentStart', () => {
     expect(await once.start(keyed, here, start)).toEqual({ started: { executionId: 'e-0' } });
   });
 
-  it('passes the start the time until which the lock is certain, less the time for two engine calls', async () => {
+  it('passes to the start the time until which the lock is held, less the time of two engine calls', async () => {
     const { once, keyed } = setUp({ ttlMs: 5_000, callMs: 60 });
     const before: number[] = [];
     const begunAt = performance.now();
@@ -127,7 +128,7 @@ describe('IdempotentStart', () => {
     other?.release();
   });
 
-  it('starts nothing when the client has disconnected during the wait', async () => {
+  it('starts nothing when the client disconnects during the wait', async () => {
     const { once, keyed, start, locks } = setUp();
     const other = await locks.acquire(keyed.name);
     const gone = new AbortController();
@@ -140,7 +141,7 @@ describe('IdempotentStart', () => {
 });
 
 describe('IdempotentStart, for a repeated request', () => {
-  it('returns the execution that the key has started, and starts none', async () => {
+  it('returns the execution that the key has started, and starts no other', async () => {
     const { once, keyed, start, started } = setUp();
     await once.start(keyed, here, start);
     expect(await once.start(keyed, here, start)).toEqual({ first: started[0] });
@@ -180,7 +181,7 @@ describe('IdempotentStart, while admission control rejects requests', () => {
     expect(locks.size).toBe(0);
   });
 
-  it('reports an engine that does not respond', async () => {
+  it('rejects with `engine-unavailable` when the engine does not respond', async () => {
     const away = () => Promise.reject(new EngineError('unreachable', 'away'));
     const { once, keyed, start, locks } = setUp({ isRefusing: true, search: away });
     await expect(once.start(keyed, here, start)).rejects.toMatchObject({ code: 'engine-unavailable' });

@@ -29,21 +29,21 @@ async function look(...others: WholeExecution[]) {
   return { status: found?.status, terminated };
 }
 
-describe('the execution of a keyed task that was polled', () => {
+describe('the execution whose keyed task was polled', () => {
   it.each<[string, WholeExecution[]]>([
     ['is alone', []],
-    ['was followed by one that no worker has', [execution('b', waiting)]],
+    ['was followed by one that no worker has taken', [execution('b', waiting)]],
     ['was preceded by one that was superseded', [execution('b', polled, { reasonForIncompletion: superseded })]],
     ["shares its correlation id with another client's execution", [execution('b', polled, { input: { inbound: {} } })]],
-  ])('%s: the polled one is carried out', async (_title, others) => {
+  ])('%s: is carried out', async (_title, others) => {
     expect(await look(...others)).toEqual({ status: 'RUNNING', terminated: [] });
   });
 
   it.each<[string, WholeExecution]>([
-    ['a worker has another', execution('b', polled)],
-    ['another was completed', execution('b', { ...polled, status: 'COMPLETED' }, { status: 'COMPLETED' })],
-    ['another has timed out', execution('b', { ...polled, status: 'TIMED_OUT' }, { status: 'TIMED_OUT' })],
-  ])('%s: the polled one is terminated', async (_title, other) => {
+    ['exists beside one that a worker has taken', execution('b', polled)],
+    ['exists beside a completed one', execution('b', { ...polled, status: 'COMPLETED' }, { status: 'COMPLETED' })],
+    ['exists beside a timed-out one', execution('b', { ...polled, status: 'TIMED_OUT' }, { status: 'TIMED_OUT' })],
+  ])('%s: is terminated', async (_title, other) => {
     expect(await look(other)).toEqual({ status: 'TERMINATED', terminated: [`own: ${superseded}`] });
   });
 

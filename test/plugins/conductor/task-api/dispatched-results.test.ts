@@ -1,5 +1,5 @@
-// Tests of reported results of tasks: which waiters and polls they wake, that late ones have no effect, and what a
-// worker may report and take.
+// Tests of task results: which waiters and polls they wake, that late results have no effect, and what a worker may
+// report and take.
 
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
@@ -17,7 +17,7 @@ import { TaskUpdates } from '../../../../plugins/conductor/task-api/task-updates
 import { WorkerLimits } from '../../../../plugins/conductor/task-api/worker-limits.ts';
 
 const executionId = '00000000-0000-0000-0000-000000000001';
-/** What the engine returns about the execution after a result, besides the request and the tasks. */
+/** The execution as the engine returns it after a result, without the request and the tasks. */
 const execution = {
   ...{ workflowId: executionId, status: 'COMPLETED', output: { o: 1 } },
   ...{ reasonForIncompletion: '', lastRetriedTime: 5 },
@@ -51,7 +51,7 @@ function setUp(
   const calls: string[] = [];
   /** The bodies of results that were reported by task id. */
   const reported: Partial<TaskResult>[] = [];
-  /** Whether the engine can be reached, and the status with which it responds to every call; 0: the usual ones. */
+  /** Whether the engine can be reached, and the status of all its responses; 0 for its usual responses. */
   const engineState = { isReachable: true, failure: 0 };
   const atEngine = { taskId: 'engine-id', domain, inputData: { inbound: 1 }, outputData: {}, status: status as string };
   const respond = (code: number, body: unknown = ''): EngineResponse => ({
@@ -81,7 +81,7 @@ function setUp(
     if (path.endsWith('/COMPLETED/sync')) return respond(200, { ...execution, input: { inbound: 1 } });
     if (path === '/api/tasks/search') return respond(200, { totalHits: 0, results: [] });
     if (path === '/api/event') return respond(200, eventHandlers);
-    // Without a pending task, Conductor 3.32 responds 200 without a body.
+    // Without a pending task, Conductor 3.32 responds with 200 and no body.
     return respond(200, path === '/api/tasks' || pending ? 'engine-id' : '');
   };
   const engine = { request } as unknown as Engine;
@@ -136,7 +136,7 @@ function setUp(
   };
 }
 
-/** A task that was polled from the engine, which may not retry it, as with every write. */
+/** A task that was polled from the engine. As with every write, the engine may not retry it. */
 const polled = (referenceTaskName: string): Task => ({
   ...task,
   ...{ taskId: 'engine-id', referenceTaskName },
@@ -144,7 +144,7 @@ const polled = (referenceTaskName: string): Task => ({
 });
 
 describe('the result of a dispatched task', () => {
-  it('that the engine accepts: its client gets the output at once', async () => {
+  it('that the engine accepts: the client gets the output at once', async () => {
     const { report, changes } = setUp('IN_PROGRESS');
     expect((await report({ outputData: { read: 1 } })).response.status).toBe(200);
     expect(changes).toEqual([
@@ -152,19 +152,19 @@ describe('the result of a dispatched task', () => {
     ]);
   });
 
-  it('with a large output: also reported with one call', async () => {
+  it('with a large output: still reported with one call', async () => {
     const { report, calls } = setUp('IN_PROGRESS');
     await report({ outputData: { read: 'x'.repeat(100_000) } });
     expect(calls).toEqual([`POST /api/tasks/${executionId}/read/COMPLETED`]);
   });
 
-  it('whose execution has ended in another way: its client gets the result from the engine', async () => {
+  it('whose execution has already ended in another way: the client gets the result from the engine', async () => {
     const { report, changes } = setUp('TIMED_OUT');
     expect((await report({ outputData: { read: 1 } })).response.status).toBe(200);
     expect(changes).toEqual([[executionId, {}]]);
   });
 
-  it('postponed through a router that did not deliver it: dispatched again with the input that the engine has', async () => {
+  it('that postpones a task of another router: dispatched again with the input from the engine', async () => {
     vi.useFakeTimers();
     const { report, again } = setUp('IN_PROGRESS', { delivered: [] });
     const postponed = { status: 'IN_PROGRESS', callbackAfterSeconds: 1, outputData: { seen: 1 } } as const;
@@ -177,7 +177,7 @@ describe('the result of a dispatched task', () => {
     expect(again).toEqual([{ queue: { taskType: 'movies_intake', domain: '002' }, task: { ...task, ...atEngine } }]);
   });
 
-  it('postponed although workers poll the task from the engine: not dispatched', async () => {
+  it('that postpones a task that workers poll from the engine: not dispatched', async () => {
     vi.useFakeTimers();
     const { report, dispatched } = setUp('IN_PROGRESS', { domain: '002' });
     await report({ status: 'IN_PROGRESS' });
@@ -192,7 +192,7 @@ describe('the result of a dispatched task', () => {
     expect(JSON.stringify(updates.recall(taskId))).not.toContain('large');
   });
 
-  it('postponed after its execution has ended: not dispatched again', async () => {
+  it('that postpones the task after its execution has ended: not dispatched again', async () => {
     vi.useFakeTimers();
     const { report, dispatched } = setUp('TIMED_OUT');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -201,7 +201,7 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([]);
   });
 
-  it('postponed until after the end of its execution: not dispatched again, because its client may have left', async () => {
+  it('that postpones the task beyond the end of its execution: not dispatched, as its client may be gone', async () => {
     vi.useFakeTimers();
     const { report, atEngine, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 60 });
@@ -212,13 +212,13 @@ describe('the result of a dispatched task', () => {
   });
 
   it.each([
-    ['that is unreachable', { isReachable: false }],
-    ['that responds with 503', { failure: 503 }],
-    ['that responds with 401', { failure: 401 }],
-    ['that responds with 403', { failure: 403 }],
-    ['that responds with 408', { failure: 408 }],
-    ['that responds with 429', { failure: 429 }],
-  ])('postponed until an outage of an engine %s: dispatched after the outage', async (_name, outage) => {
+    ['is unreachable', { isReachable: false }],
+    ['responds with 503', { failure: 503 }],
+    ['responds with 401', { failure: 401 }],
+    ['responds with 403', { failure: 403 }],
+    ['responds with 408', { failure: 408 }],
+    ['responds with 429', { failure: 429 }],
+  ])('that postpones a task that falls due while the engine %s: dispatched after the outage', async (_name, outage) => {
     vi.useFakeTimers();
     const { report, engineState, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -231,7 +231,7 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([taskId]);
   });
 
-  it.each([404, 400])('postponed, and the engine responds to the read with %i: not read again', async (failure) => {
+  it.each([404, 400])('that postpones a task whose read gets %i: not read again', async (failure) => {
     vi.useFakeTimers();
     const { report, calls, engineState } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -243,7 +243,7 @@ describe('the result of a dispatched task', () => {
     expect([calls.length - before, timers]).toEqual([1, 0]);
   });
 
-  it('postponed until a long outage: read less and less often, but at least every 5 s', async () => {
+  it('that postpones a task that falls due in a long outage: read ever less often, at least every 5 s', async () => {
     vi.useFakeTimers();
     const { report, calls, engineState, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -257,7 +257,7 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([taskId]);
   });
 
-  it('postponed by a result that the worker repeats: dispatched once, at the time that the last one sets', async () => {
+  it('that postpones the task twice: dispatched once, at the time that the last result sets', async () => {
     vi.useFakeTimers();
     const { report, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -269,7 +269,7 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([taskId]);
   });
 
-  it('postponed, like more than 10,000 others: the oldest is forgotten', async () => {
+  it('that postpones a task while 10,000 others are postponed: the oldest of them is forgotten', async () => {
     vi.useFakeTimers();
     const { report } = setUp('IN_PROGRESS', { delivered: [] });
     for (let index = 0; index < 10_010; index++) {
@@ -282,7 +282,7 @@ describe('the result of a dispatched task', () => {
     expect(timers).toBe(10_000);
   });
 
-  it('postponed, when the router stops before it is due or during its read: forgotten', async () => {
+  it('that postpones the task, when the router stops before or during the read of the task: forgotten', async () => {
     vi.useFakeTimers();
     const { report, postponedReads, engineState, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -307,7 +307,7 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([]);
   });
 
-  it('postponed for longer than a timer can wait: dispatched when the time has passed, not at once', async () => {
+  it('that postpones the task for longer than a timer can wait: dispatched after that time, not at once', async () => {
     vi.useFakeTimers();
     const { report, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 3_000_000 });
@@ -343,7 +343,7 @@ describe('a worker limited to some task types', () => {
     ['a direct domain, by the name of the queue', { taskType: 'direct-dispatch.a:x', domain: undefined }],
     ['system tasks', { taskType: 'JOIN', domain: undefined }],
     ['a domain with a colon', { taskType: 'x', domain: 'a:b' }],
-  ])('cannot take messages of the engine, nor can a worker without limits: %s', (_queue, name) => {
+  ])("cannot poll the engine's own queues, nor can a worker without limits: %s", (_queue, name) => {
     expect(() => setUp('COMPLETED').limits.checkQueue('any', name)).toThrow("This is one of the engine's own queues");
   });
 });
@@ -364,7 +364,7 @@ describe('the result of a polled task that completes its execution', () => {
     ['with a small output', {}, { read: 1 }],
     ['with a large output', {}, { read: large }],
     ['with an empty reason and log, as some SDKs write them', { reasonForIncompletion: null, logs: [] }, { read: 1 }],
-  ])('%s: its client gets the output after one call of the engine', async (_title, fields, outputData) => {
+  ])('%s: the client gets the output after one call to the engine', async (_title, fields, outputData) => {
     const { report, calls, changes } = setUp('IN_PROGRESS', { delivered: [polled('read')] });
     const result = { taskId: 'engine-id', ...fields, outputData } as unknown as Partial<TaskResult>;
     expect((await report(result)).response).toEqual({ status: 200, body: Buffer.from('engine-id') });
@@ -376,7 +376,7 @@ describe('the result of a polled task that completes its execution', () => {
     ['whose client waits here', 'read', {}],
     ['whose client waits at another router', 'other', {}],
     ['with a log', 'read', { logs: [{ log: 'a line' }] }],
-  ])('%s, after the execution has ended in another way: its client gets the result from the engine', async (...row) => {
+  ])('%s, after the execution has ended in another way: the client gets the result from the engine', async (...row) => {
     const [, referenceName, fields] = row;
     const { report, updates, changes } = setUp('TIMED_OUT', { delivered: [polled(referenceName)] });
     expect((await report({ taskId: 'engine-id', outputData: { read: 1 }, ...fields })).response.status).toBe(200);
@@ -390,7 +390,7 @@ it.each([
   ['a log', { logs: [{ log: 'a line' }] }],
   ['a reason', { reasonForIncompletion: 'in part' }],
 ])(
-  'the result of a polled task with %s: the polls for the tasks after its event are prepared',
+  'the result of a polled task with %s: the router expects the tasks that its event starts',
   async (_title, fields) => {
     const { report, expected } = setUp('IN_PROGRESS', { delivered: [polled('read')], events: [patched] });
     await report({ taskId: 'engine-id', outputData: { read: 1 }, ...fields });
@@ -420,7 +420,7 @@ describe('an extension of the lease', () => {
     ['has ended', 'TIMED_OUT', 200],
     ['was deleted', 'deleted', 404],
   ] as const)(
-    'of a dispatched task whose execution %s: gets the response from the engine',
+    'of a dispatched task whose execution %s: the worker gets the response of the engine',
     async (_title, status, code) => {
       const { report } = setUp(status);
       expect((await report({ extendLease: true })).response.status).toBe(code);
@@ -428,7 +428,7 @@ describe('an extension of the lease', () => {
   );
 });
 
-it('a task that a router had returned and that its worker postpones is reported with another reason', async () => {
+it('the result with which a worker postpones a returned task is reported with another reason', async () => {
   const { report, reported } = setUp('IN_PROGRESS', { delivered: [polled('read')] });
   const copied = { reasonForIncompletion: unreceivedReason({ pollCount: 1 }), outputData: { step: 1 } };
   await report({ taskId: 'engine-id', status: 'IN_PROGRESS', ...copied });
@@ -437,7 +437,7 @@ it('a task that a router had returned and that its worker postpones is reported 
 
 it.each([
   [
-    'wakes the polls for tasks of every version, because a task does not name its version',
+    'wakes the polls for tasks of every version, because a task does not name the version of its workflow',
     'growing',
     ['first', 'second'],
   ],

@@ -1,4 +1,4 @@
-// A server with the policy `engine-api`, for tests of its calls with dependencies of their own.
+// A server with the policy `engine-api`, for tests that supply its dependencies.
 
 import { createServer } from 'node:http';
 import type { Config } from '#lib/config/schema.ts';
@@ -18,11 +18,11 @@ export const noLimits = {
 };
 
 /**
- * Starts a server with the policy, below `/conductor`. Every request comes from the client `worker`. A problem becomes
+ * Starts a server with the policy, under `/conductor`. Every request comes from the client `worker`. A problem becomes
  * a response with its status and, as JSON, its detail.
  */
 export function startEngineApi(config: Config, dependencies: EngineApiDependencies): Promise<LoopbackServer> {
-  const handle = createEngineApiPolicy(config, dependencies).policy({ strip: '/conductor' } as never);
+  const handle = createEngineApiPolicy(config, dependencies).policy({ strip: '/conductor' } as never, 'step');
   return listenOnLoopback(
     createServer(async (request, response) => {
       const context = { requestId: 'r', clientAddress: '192.0.2.1', route: 'conductor', clientId: 'worker' };

@@ -1,4 +1,5 @@
-// Tests of exchanges whose `wanted` has an invalid name: results are reported, and only that queue is refused.
+// Tests of exchanges whose `wanted` contains an invalid name: results are reported, and only the queue with that name
+// is refused.
 
 import { expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
@@ -40,7 +41,7 @@ const invalid = { taskType: 'a\nb', count: 1 };
 const header = { timeout: 0, wanted: [valid, invalid] };
 const result = { taskId: 'task-1', workflowInstanceId: 'e', status: 'COMPLETED', outputData: {} };
 
-it('results are reported, the invalid queue is refused, and the other one is polled', async () => {
+it('results are reported, the invalid queue is refused, and the other queue is polled', async () => {
   const { response, reported, polled } = await exchange(header, result);
   expect(response.json()).toEqual({ tasks: [], refused: ['a\nb'] });
   expect(reported).toEqual(['task-1']);

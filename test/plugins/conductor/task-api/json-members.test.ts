@@ -1,4 +1,5 @@
-// Tests of finding members of JSON: the right member, wherever it is and however it is written, and no other.
+// Tests of reading and changing a member of JSON text: the right member, wherever it is and however it is written, and
+// no other.
 
 import { fc } from '../../../run/properties.ts';
 import { expect, it } from 'vitest';
@@ -29,7 +30,7 @@ it.each([
   ['{"n":1.0}', '{"reason":"new","n":1.0}'],
   [' { "n":1.0}', '{"reason":"new", "n":1.0}'],
   ['{"n":1.0,"reason":null}', '{"n":1.0,"reason":"new"}'],
-])('the reason is set: %s → %s', (json, changed) => {
+])('sets the reason: %s → %s', (json, changed) => {
   expect(setMember(json, 'reason', 'new')).toBe(changed);
 });
 

@@ -1,4 +1,4 @@
-// Tests of the parameters of polls, which the engine stores, and logs unescaped, and which routers keep in memory.
+// Tests of the parameters of polls. The engine stores them and logs them unescaped, and routers keep them in memory.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '#lib/config/load.ts';
@@ -111,7 +111,7 @@ describe('an exchange', () => {
     ['domain', { ...header, wanted: [{ taskType: 'a', domain: 'b\nc', count: 1 }] }],
     ['worker id', { ...header, workerId: 'w\nx' }],
     ['worker id', { ...header, workerId: longId }],
-  ])('with a wrong %s → 400, and nothing reaches the engine', async (name, wrong) => {
+  ])('with an invalid %s → 400, and nothing reaches the engine', async (name, wrong) => {
     const { status, text } = await exchange(wrong);
     expect([status, text]).toEqual([400, expect.stringContaining(name)]);
     expect(polled).toEqual([]);

@@ -1,4 +1,5 @@
-// Tests of task results: the members that a worker may send, and others that the engine would accept.
+// Tests of task results: the members that a worker may send, and those that are refused although the engine would
+// accept them.
 
 import { describe, expect, it } from 'vitest';
 import { parseTaskResult } from '../../../../plugins/conductor/task-api/task-result.ts';
@@ -8,7 +9,7 @@ const parse = (fields: object) => parseTaskResult(Buffer.from(JSON.stringify({ .
 const malformed = expect.objectContaining({ code: 'malformed-request' });
 
 describe('a result', () => {
-  it.each(['IN_PROGRESS', 'COMPLETED', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'])('%s: valid', (status) => {
+  it.each(['IN_PROGRESS', 'COMPLETED', 'FAILED', 'FAILED_WITH_TERMINAL_ERROR', 'CANCELED'])('%s is valid', (status) => {
     expect(parse({ status })).toEqual({ ...result, status });
   });
 
@@ -21,12 +22,12 @@ describe('a result', () => {
     { status: 'BANANA', extendLease: true },
     { taskId: 1 },
     { workflowInstanceId: null },
-  ])('%j: refused', (fields) => {
+  ])('with %j: refused', (fields) => {
     expect(() => parse(fields)).toThrow(malformed);
   });
 
   it.each([{ status: undefined }, { status: null }, { status: 'IN_PROGRESS' }])(
-    '%j that extends the lease: valid, because the engine ignores the status',
+    'with %j that extends the lease: valid, because the engine ignores the status',
     (fields) => expect(parse({ ...fields, extendLease: true })).toMatchObject({ taskId: 't', extendLease: true }),
   );
 

@@ -18,7 +18,7 @@ it('results are the unchanged bytes of their lines', () => {
   expect(results.map(String)).toEqual(['{"n":1.0}', 'no JSON', '{"text":"a\\nb\u2028"}']);
 });
 
-it('a queue without a domain is the one of the default pool; a worker needs no id', () => {
+it('a queue without a domain belongs to the default pool, and a worker needs no id', () => {
   expect(
     parse({
       timeout: 0,
@@ -48,12 +48,12 @@ it.each([
   ['a count that is not a whole number', { ...header, wanted: [{ taskType: 't', count: 1.5 }] }],
   ['a domain that is not a string', { ...header, wanted: [{ taskType: 't', count: 1, domain: 2 }] }],
   ['a queue that is null', { ...header, wanted: [null] }],
-  ['more queues than there are task types', { ...header, wanted: Array.from({ length: 101 }, () => wanted[0]) }],
+  ['more than 100 queues', { ...header, wanted: Array.from({ length: 101 }, () => wanted[0]) }],
 ])('%s → refused', (_what, first) => {
   expect(() => parse(first)).toThrow(malformed);
 });
 
-it('more results than a worker runs at a time → refused', () => {
+it('more than 1,000 results → refused', () => {
   const results = (count: number) => Array.from({ length: count }, () => '{}');
   expect(parse(header, ...results(1_000)).results).toHaveLength(1_000);
   expect(() => parse(header, ...results(1_001))).toThrow(malformed);

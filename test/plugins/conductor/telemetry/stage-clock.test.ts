@@ -4,7 +4,7 @@ import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';
 import { formatServerTiming, StageClock, stages } from '../../../../plugins/conductor/telemetry/stage-clock.ts';
 
-/** Returns the clock of a request that was received at 100 ms and began at 110 ms, after 5 ms in the queue. */
+/** Returns the clock of a request that was received at 100 ms and admitted at 110 ms, after 5 ms in the queue. */
 function begun(): StageClock {
   const clock = new StageClock(100);
   clock.enter('queue', 105);
@@ -16,7 +16,7 @@ function begun(): StageClock {
 const none = { router: 0, queue: 0, engine: 0, worker: 0, back_end: 0, elsewhere: 0 };
 
 describe('the stages of a request', () => {
-  it('polled, executed and reported: each stage gets its time', () => {
+  it('a task that is polled, executed and reported: each stage gets its time', () => {
     const clock = begun();
     clock.enter('queue', 118);
     clock.handedOut(121);
@@ -32,7 +32,7 @@ describe('the stages of a request', () => {
     });
   });
 
-  it('a worker that reports no back-end time: all of the time counts as worker', () => {
+  it('a worker that reports no back-end time: all of its time counts as worker', () => {
     const clock = begun();
     clock.handedOut(118);
     clock.reported(138);
@@ -46,7 +46,7 @@ describe('the stages of a request', () => {
     expect(clock.times(128)).toMatchObject({ worker: 0, back_end: 10 });
   });
 
-  it('handed out twice, because the first worker disconnected: the wait for the second counts as queue', () => {
+  it('a task handed out again after its first worker disconnected: the wait for the second counts as queue', () => {
     const clock = begun();
     clock.enter('queue', 118);
     clock.handedOut(120);
@@ -56,14 +56,14 @@ describe('the stages of a request', () => {
     expect(clock.times(135)).toMatchObject({ queue: 5 + 2 + 10, worker: 4, back_end: 1 });
   });
 
-  it('ended without a task on this router: counts as elsewhere', () => {
+  it('an execution that ends without a task on this router: the wait counts as elsewhere', () => {
     const clock = begun();
     clock.enter('queue', 118);
     clock.ended(168, true);
     expect(clock.times(170)).toMatchObject({ queue: 5, elsewhere: 50, router: 5 + 2 + 2 });
   });
 
-  it('given up in the queue: the wait counts as queue', () => {
+  it('a request that is given up in the queue: the wait counts as queue', () => {
     const clock = begun();
     clock.enter('queue', 118);
     clock.ended(168, false);

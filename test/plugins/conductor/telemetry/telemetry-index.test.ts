@@ -73,7 +73,7 @@ function run(
 }
 
 describe('an execution', () => {
-  it('handed out and reported: its stages are observed once, and its end is counted by workflow', async () => {
+  it('whose task is reported: its stages are observed once, and its end is counted by workflow', async () => {
     const times = run(newRequest(['timing']), (id) => {
       index.handedOut(task(id));
       index.reported(result(id, 0.0001));
@@ -85,7 +85,7 @@ describe('an execution', () => {
     expect(times).toMatch(/^router;dur=.*, total;dur=[\d.]+$/);
   });
 
-  it('handed out and reported before the response to its start arrives: its stages are observed', async () => {
+  it('whose task is reported before the response to the start arrives: its stages are observed', async () => {
     const early = (id: string) => {
       index.handedOut(task(id));
       index.reported(result(id, 0));
@@ -99,7 +99,7 @@ describe('an execution', () => {
     ['after', true],
     ['before', false],
   ])(
-    'whose worker extends its lease, %s the response to the start: the worker stage continues',
+    'whose worker extends the lease of the task %s the response to the start: the worker stage continues',
     async (_title, isKnown) => {
       const handOutAndExtend = (id: string) => {
         index.handedOut(task(id));
@@ -114,13 +114,13 @@ describe('an execution', () => {
     },
   );
 
-  it('executed through another router: counts as elsewhere', async () => {
+  it('whose task is handed out by another router: the wait counts as elsewhere', async () => {
     run(newRequest(), () => undefined);
     expect(await stagesSeen()).toContain('elsewhere');
   });
 
   it.each([
-    ['a text', '12'],
+    ['a string', '12'],
     ['negative', -1],
     ['absent', undefined],
     ['null', null],
@@ -136,7 +136,7 @@ describe('an execution', () => {
     expect(run(newRequest(['other']), () => undefined)).toBeUndefined();
   });
 
-  it('a start that fails: counted by its problem, with no stages', async () => {
+  it('a start that fails is counted by its problem, without stages', async () => {
     const telemetry = index.begin(newRequest(), pinned);
     telemetry.starting();
     telemetry.failed('engine-unavailable');
@@ -176,11 +176,11 @@ describe('the trace of an execution that an event started', () => {
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   const own = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`;
   it.each([
-    ['whose source execution is known', { sourceExecutionId: 'e-1' }, traceparent],
-    ['whose source execution is unknown', { sourceExecutionId: 'e-2' }, undefined],
-    ['that has a trace', { sourceExecutionId: 'e-1', traceparent: own }, own],
-    ['without a source execution', { inbound: {} }, undefined],
-    ['whose source is not an id', { sourceExecutionId: 7 }, undefined],
+    ['whose source execution is known gets the trace of that execution', { sourceExecutionId: 'e-1' }, traceparent],
+    ['whose source execution is unknown gets no trace', { sourceExecutionId: 'e-2' }, undefined],
+    ['that has a trace keeps it', { sourceExecutionId: 'e-1', traceparent: own }, own],
+    ['without a source execution gets no trace', { inbound: {} }, undefined],
+    ['whose source is not an id gets no trace', { sourceExecutionId: 7 }, undefined],
   ])('a task %s', (_title, inputData, expected) => {
     const traces = new EventTraces();
     traces.remember('e-1', traceparent);

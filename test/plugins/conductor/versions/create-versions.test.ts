@@ -1,5 +1,5 @@
 // Tests of reloads: a guard keeps its counts unless the next configuration changes the route's workflow, public prefix,
-// versions, shares or limits, or lacks the route.
+// versions, shares or limits, or removes the route.
 
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
@@ -74,7 +74,7 @@ const gauge = async () =>
   ]);
 
 describe('createVersions', () => {
-  it('the next configuration has the same versions: a removed version stays removed, and notice and metric still show it', async () => {
+  it('keeps a version removed, with its notice and metric, when a reload leaves the versions unchanged', async () => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);
@@ -95,7 +95,7 @@ describe('createVersions', () => {
     ['limits', { ...place, guard: { failurePercent: 21, windowMs: 60_000, minRequests: 5 } }, [1, 2]],
     ['prefix', { ...place, prefix: '/films' }, [1, 2]],
   ];
-  it.each(others)('changed %s: guard and metric start anew', async (_what, other, expected) => {
+  it.each(others)('changed %s: the guard and its metric start again', async (_what, other, expected) => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);
@@ -116,7 +116,7 @@ describe('createVersions', () => {
     expect(await gauge()).toContainEqual([2, 1]);
   });
 
-  it('a route that is removed and added again: the guard starts anew', async () => {
+  it('a route that is removed and added again: the guard starts again', async () => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);

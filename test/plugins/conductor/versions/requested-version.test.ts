@@ -1,4 +1,4 @@
-// Tests of choosing a version by header: which clients may, and which values are valid.
+// Tests of choosing a version by header: which clients may do so, and which values are valid.
 
 import { describe, expect, it } from 'vitest';
 import { requestedVersion } from '../../../../plugins/conductor/versions/requested-version.ts';
@@ -22,7 +22,7 @@ const problemOf = (run: () => unknown): Problem => {
 };
 
 describe('requestedVersion', () => {
-  it('no field: no version, for any client', () => {
+  it('without the header field: no version, for any client', () => {
     expect([ask(undefined), ask(undefined, []), ask(undefined, [], '')]).toEqual([undefined, undefined, undefined]);
   });
 
@@ -35,11 +35,11 @@ describe('requestedVersion', () => {
     ['zero', '0'],
     ['negative', '-1'],
     ['a fraction', '1.0'],
-    ['with a zero in front', '01'],
+    ['with a leading zero', '01'],
     ['with a sign', '+1'],
     ['in another notation', '1e0'],
     ['a word', 'two'],
-    ['a letter in front', 'v2'],
+    ['with a leading letter', 'v2'],
     ['empty', ''],
     ['a list', '1, 2'],
     ['two fields', ['1', '2']],
@@ -64,7 +64,7 @@ describe('requestedVersion', () => {
     );
   });
 
-  it('no scope is configured: 403 for every client, which names no scope', () => {
+  it('no scope is configured: 403 that names no scope, for every client', () => {
     const read = () =>
       requestedVersion(
         { headers: { 'x-workflow-version': '1' } },

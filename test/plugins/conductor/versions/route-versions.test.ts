@@ -63,7 +63,7 @@ const outNow = async () =>
     (labels as Record<string, unknown>)['version'],
     value,
   ]);
-/** Sends one request per client: those to version 2 have this ending, those to version 1 a response. */
+/** Sends one request per client: requests to version 2 end with `endingOfTwo`, those to version 1 with a response. */
 const askAll = (endingOfTwo: ExecutionEnding, meanwhile: () => void = () => undefined) => {
   for (const client of clients) {
     const { version, ended } = ask(client);
@@ -73,12 +73,12 @@ const askAll = (endingOfTwo: ExecutionEnding, meanwhile: () => void = () => unde
 };
 
 describe('RouteVersions', () => {
-  it('log and response name the version that a client gets', () => {
+  it('the log and the response name the version that a client gets', () => {
     const { version, fields, context } = ask('client-0');
     expect([fields['x-workflow-version'], context.workflowVersion]).toEqual([String(version), version]);
   });
 
-  it('without a token: the same version for the same network', () => {
+  it('requests without a token from the same network get the same version', () => {
     const networks = Array.from({ length: 40 }, (_, n) => `2001:db8:0:${n}:`);
     const versionsOf = (host: string) => networks.map((network) => ask(undefined, {}, `${network}${host}`).version);
     const [first, second] = [versionsOf(':1'), versionsOf(':2')];
@@ -86,7 +86,7 @@ describe('RouteVersions', () => {
     expect(new Set(first)).toEqual(new Set([1, 2]));
   });
 
-  it('the gauge is 0 before anything has happened, and 1 for the version that fails', async () => {
+  it('the gauge is 0 before any outcome, and 1 for a version that was removed', async () => {
     ask('client-0');
     expect(await outNow()).toEqual([
       [1, 0],

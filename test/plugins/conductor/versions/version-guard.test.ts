@@ -1,19 +1,19 @@
-// Tests of when a version is removed: when, within the window, it fails more than allowed and more than the others, and
-// it and the others have had enough requests.
+// Tests of when the guard removes a version: within the window, the version must fail more than allowed and more than
+// the others, and both it and the others must have had enough requests.
 
 import { describe, expect, it } from 'vitest';
 import { VersionGuard } from '../../../../plugins/conductor/versions/version-guard.ts';
 
 const options = { failurePercent: 20, minRequests: 10, windowMs: 60_000 };
 
-/** Notes `requests` outcomes, the last `failures` as failures; returns true when an outcome removed the version. */
+/** Notes `requests` outcomes, the last `failures` as failures; returns whether an outcome removed the version. */
 function note(guard: VersionGuard, version: number, [failures, requests]: [number, number], now = 1_000): boolean {
   const outcomes = Array.from({ length: requests }, (_, n) => ({ failed: n >= requests - failures }));
   return outcomes.map((outcome) => guard.note(version, outcome, now)).some((takenOut) => takenOut !== undefined);
 }
 
 describe('VersionGuard', () => {
-  it('removes a version once when it fails more than allowed and more than the other', () => {
+  it('removes a version once when it fails more than allowed and more than the others', () => {
     const guard = new VersionGuard(options);
     note(guard, 1, [0, 100]);
     expect(note(guard, 2, [5, 20])).toBe(true);

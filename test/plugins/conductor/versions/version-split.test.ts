@@ -1,5 +1,5 @@
-// Tests of the split of clients over versions: in the configured shares, sticky, and moving no more clients than
-// necessary.
+// Tests of the split of clients between versions: it follows the configured shares, is sticky, and moves no more
+// clients than necessary.
 
 import { describe, expect, it } from 'vitest';
 import { VersionSplit } from '../../../../plugins/conductor/versions/version-split.ts';
@@ -15,7 +15,7 @@ const shareOf = (versions: number[], version: number) =>
   versions.filter((chosen) => chosen === version).length / versions.length;
 
 describe('versions', () => {
-  it('get clients in their shares', () => {
+  it('get clients in proportion to their shares', () => {
     const chosen = choose({ 1: 10, 2: 30, 7: 60 });
     for (const [version, share] of [
       [1, 0.1],
@@ -28,7 +28,7 @@ describe('versions', () => {
 
   it('a client gets the same version each time, on every router and in every release', () => {
     expect(choose({ 1: 50, 2: 50 })).toEqual(choose({ 1: 50, 2: 50 }));
-    // These values were computed by another program: a release with another hash would move all clients.
+    // Another program computed these values: a release with another hash function would move all clients.
     const twos = clients.slice(0, 10).filter((client) => splitOf({ 1: 50, 2: 50 }).choose(client) === 2);
     expect(twos).toEqual([
       'client-0',
@@ -54,7 +54,7 @@ describe('versions', () => {
     }
   });
 
-  it('a third version takes clients from both, and no client moves between those two', () => {
+  it('a third version takes clients from the other two, between which no client moves', () => {
     const before = choose({ 1: 50, 2: 50 });
     const after = choose({ 1: 50, 2: 50, 3: 50 });
     const moved = after.filter((version, n) => version !== before[n]);
@@ -69,7 +69,7 @@ describe('versions', () => {
     expect(Math.abs(same / clients.length - 0.5)).toBeLessThan(0.02);
   });
 
-  it('changed shares move only as many clients as necessary, all of them to the version that grew', () => {
+  it('changed shares move only as many clients as necessary, all of them to the version whose share grew', () => {
     const before = choose({ 1: 90, 2: 10 });
     const after = choose({ 1: 80, 2: 20 });
     const moved = before.filter((version, n) => version !== after[n]);
@@ -81,7 +81,7 @@ describe('versions', () => {
     expect(shareOf(choose({ 1: 100, 2: 0 }), 2)).toBe(0);
   });
 
-  it('a removed version leaves its clients to the others; if all are removed, none counts as removed', () => {
+  it('the clients of a removed version go to the others; when all are removed, none counts as removed', () => {
     expect(shareOf(choose({ 1: 50, 2: 50 }, new Set([2])), 1)).toBe(1);
     expect(choose({ 1: 50, 2: 50 }, new Set([1, 2]))).toEqual(choose({ 1: 50, 2: 50 }));
     expect(shareOf(choose({ 1: 0, 2: 100 }, new Set([2])), 2)).toBe(1);

@@ -1,4 +1,4 @@
-// Tests of what counts against a version: its own 5xx responses, but no failure of the client, router or engine.
+// Tests of what counts against a version: its own failures, but not those of the client, the router or the engine.
 
 import { describe, expect, it } from 'vitest';
 import { EngineFailures } from '../../../../plugins/conductor/versions/engine-failures.ts';
@@ -44,7 +44,7 @@ describe('verdictOf', () => {
     expect(verdictOf({ problem: undefined, clientGone: true }, false)).toBe('not-counted');
   });
 
-  it('the engine failed during the request: no failure counts, a success does', () => {
+  it('the engine failed during the request: failures are not counted, successes are', () => {
     expect(verdictOf(problem('wait-budget-spent'), true)).toBe('not-counted');
     expect(verdictOf(answered(502), true)).toBe('not-counted');
     expect(verdictOf(answered(200), true)).toBe('ok');
@@ -63,6 +63,9 @@ describe('EngineFailures', () => {
     [call(500), false],
     [call(500, 'POST', '/api/workflow'), true],
     [call(404, 'POST', '/api/workflow'), false],
+    [call('interrupted', 'POST', '/api/workflow'), true],
+    [{ ...call('interrupted', 'POST', '/api/workflow'), endedEarly: true }, false],
+    [{ ...call('interrupted'), endedEarly: true }, true],
   ])('%j: %s', (seen, failed) => {
     const failures = new EngineFailures();
     const before = performance.now();

@@ -13,7 +13,8 @@ import type { ExecutionRequest, ServeResult } from '../../../../plugins/conducto
 type Start = () => Promise<string>;
 
 /**
- * Returns dependencies whose engine starts executions that end like this, and the number of starts that it received.
+ * Returns dependencies whose engine starts executions that end with the status `ended`, and the number of starts that
+ * the engine has received.
  */
 function dependenciesWith(start: Start, ended: Omit<ExecutionStatus, 'workflowId'>) {
   const sent = { starts: 0 };
@@ -79,10 +80,10 @@ describe('the stack of the workflow policy', () => {
     ['completes', starts, { status: 'COMPLETED', output: {} }],
     ['fails', starts, { status: 'FAILED', reasonForIncompletion: 'no' }],
     ['times out', starts, { status: 'TIMED_OUT', reasonForIncompletion: 'no' }],
-    ['is not started: the engine is unavailable', fails('unreachable'), { status: 'RUNNING' }],
-    ['may have been started: the connection broke', fails('interrupted'), { status: 'RUNNING' }],
-    ['is not started: the engine has failed', fails('refused', 500), { status: 'RUNNING' }],
-    ['is not started: the engine lacks the version', fails('refused', 404), { status: 'RUNNING' }],
+    ['is not started because the engine is unavailable', fails('unreachable'), { status: 'RUNNING' }],
+    ['may have been started before the connection broke', fails('interrupted'), { status: 'RUNNING' }],
+    ['is not started because the engine has failed', fails('refused', 500), { status: 'RUNNING' }],
+    ['is not started because the engine lacks the version', fails('refused', 404), { status: 'RUNNING' }],
   ])('sends the engine one start for an execution that %s', async (_case, start, ended) => {
     for (const given of [{ method: 'GET' }, { method: 'PATCH' }, { method: 'PATCH', isKeyed: true }]) {
       const { dependencies, sent } = dependenciesWith(start, ended);

@@ -1,4 +1,4 @@
-// Tests of the layers of the workflow policy, each around a function that stands for the layers below it.
+// Tests of the layers of the workflow policy. Each layer wraps a function that stands for the layers below it.
 
 import { describe, expect, it } from 'vitest';
 import type { Admission, AdmissionRequest } from '../../../../plugins/conductor/admission/admission.ts';
@@ -31,7 +31,7 @@ interface Given {
   readonly startBefore?: number;
 }
 
-/** Returns a request, and the calls of its telemetry and version. */
+/** Returns a request, and the recorded calls to its telemetry and version. */
 function createRequest({ method = 'PATCH', hasLeft = false, startBefore = Infinity }: Given = {}) {
   const told: unknown[] = [];
   const tell = (event: string) => (...given: unknown[]) => void told.push([event, ...given]); // prettier-ignore
@@ -88,7 +88,7 @@ describe('startInTime', () => {
 });
 
 describe('admit', () => {
-  /** Returns admission control that admits everything, and its calls. */
+  /** Returns the layer with admission control that admits everything, and the recorded calls to it. */
   function openAdmission() {
     const told: unknown[] = [];
     const admission = {
@@ -163,7 +163,7 @@ describe('countOutcomes', () => {
     ],
     ['client-gone', { kind: 'client-gone' }],
     ['wait-budget-spent', { kind: 'problem', problem: new Problem('wait-budget-spent') }],
-  ])('counts %s', async (label, outcome) => {
+  ])('counts the outcome %s', async (label, outcome) => {
     const { request, told } = createRequest();
     await (
       await run(countOutcomes(), request, async () => started(Promise.resolve(outcome)))
@@ -179,7 +179,7 @@ describe('countOutcomes', () => {
     expect(told).toEqual([['failed', 'engine-unavailable'], ['close']]); // prettier-ignore
   });
 
-  it('counts a rejected repeat without the times of the first execution', async () => {
+  it('counts a rejected repeated request without the times of the first execution', async () => {
     const { request, told } = createRequest();
     const problem = new Problem('idempotency-key-in-use');
     const outcome = Promise.resolve<Outcome>({ kind: 'problem', problem });
@@ -229,7 +229,7 @@ describe('startOnce', () => {
     expect(await run(layer, createRequest().request, async () => started())).toHaveProperty('executionId', 'e-1');
   });
 
-  it('starts nothing after the time until which the lock is certain', async () => {
+  it('starts nothing after the time until which the lock is certainly held', async () => {
     const layer = layerOf(async (_keyed, _gone, start) => ({ started: await start(400) }));
     let before: number | undefined;
     const next: Serve = async ({ startBefore }) => {

@@ -41,7 +41,7 @@ const key = { 'idempotency-key': 'k-1' };
 describe('the load-shedding check of a workflow', () => {
   it.each([
     ['a read', 'GET', {}, 'demo', 'read', 'client demo'],
-    ['a read with a key, which has no meaning', 'GET', key, 'demo', 'read', 'client demo'],
+    ['a read with a key, which is ignored,', 'GET', key, 'demo', 'read', 'client demo'],
     ['a write without a key', 'PATCH', {}, 'demo', 'write', 'client demo'],
     ['a write with a key but no client', 'PATCH', key, undefined, 'write', 'address 192.0.2.1'],
   ])('%s is rejected', (_, method, headers, clientId, requestClass, client) => {

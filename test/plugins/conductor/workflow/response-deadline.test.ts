@@ -51,7 +51,7 @@ afterAll(async () => {
 it.concurrent.each([
   ['GET', '/movies/x', undefined],
   ['PUT', '/adaptor/001/persons/1', '{}'],
-])('responds to %s at the deadline when the token check was slow', async (method, path, body) => {
+])('counts the time of a slow token check toward the response deadline of a %s request', async (method, path, body) => {
   const headers = { authorization: `Bearer opaque-${method}`, 'content-type': 'application/json' };
   const startedAt = performance.now();
   const answer = await call(`${router.url}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
