@@ -85,7 +85,7 @@ export function toSearch(query: ListQuery, now: number): Search | { readonly pro
   const since = momentOf(query.since, now);
   const until = momentOf(query.until, now);
   const asOf = momentOf(query.asOf, now);
-  const example = 'not a time such as 2026-11-21T08:00Z';
+  const example = 'must be a time such as 2026-11-21T08:00Z';
   const problems = [
     ...Object.entries({ route, workflow, client, id }).flatMap(([name, text]) =>
       text === '' || isQueryName(text) ? [] : [`${name}: only letters, digits and . : @ / + - _ are allowed`],
