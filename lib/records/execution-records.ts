@@ -7,7 +7,8 @@
 import { randomUUID } from 'node:crypto';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
 import type { WorkflowStatus } from '#lib/conductor/types.ts';
-import type { Redis, RedisClient, RedisCommand } from '#lib/redis/redis.ts';
+import type { Redis } from '#lib/redis/redis.ts';
+import type { RedisClient, RedisCommand } from '#lib/redis/redis-command.ts';
 import type { ReportDropped } from './report-dropped.ts';
 import { endScript, forgetScript, putScript, startScript } from './scripts.ts';
 

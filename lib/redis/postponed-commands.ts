@@ -1,6 +1,6 @@
 // The commands that wait for the end of an outage of Redis, in the order of their calls.
 
-import type { RedisCommand } from './redis.ts';
+import type { RedisCommand } from './redis-command.ts';
 
 /** A command that runs now or later, in the order of the calls. */
 export interface EventualCommand {

@@ -8,12 +8,8 @@ import { Attachment } from '#lib/gc/attachment.ts';
 import { lookup } from '#lib/http/lookup.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { type EventualCommand, PostponedCommands } from './postponed-commands.ts';
+import type { RedisClient, RedisCommand } from './redis-command.ts';
 import { RedisUnavailable } from './redis-unavailable.ts';
-
-/** A client of node-redis. */
-export type RedisClient = ReturnType<typeof createClient>;
-/** Runs one command. It must not retain `client`, which is replaced after an outage. */
-export type RedisCommand<T> = (client: RedisClient) => Promise<T>;
 
 /** Options of {@link Redis}. */
 export interface RedisOptions {

@@ -1,7 +1,8 @@
 // Stores that count requests in fixed windows: in memory for one router, in Redis for all routers together.
 
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Redis, RedisClient } from '#lib/redis/redis.ts';
+import type { Redis } from '#lib/redis/redis.ts';
+import type { RedisClient } from '#lib/redis/redis-command.ts';
 
 /** A fixed-window rate limit. The window of a key starts with its first request. */
 export interface RateLimitWindow {

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Redis, type RedisClient, type RedisCommand, type RedisOptions } from '#lib/redis/redis.ts';
+import { Redis, type RedisOptions } from '#lib/redis/redis.ts';
+import type { RedisClient, RedisCommand } from '#lib/redis/redis-command.ts';
 import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { RedisIdempotencyLocks } from '../../../plugins/conductor/idempotency/redis-idempotency-locks.ts';
