@@ -121,12 +121,12 @@ function tableOf(found: readonly { setting: string; results?: Result[]; failure?
   const head = [
     'setting',
     'engine, ms',
-    'shipped',
+    'engine as shipped, ms',
     'database, ms',
-    'shipped',
-    'ratio',
-    'requests/s, ratio',
-    'p99, ratio',
+    'database as shipped, ms',
+    'ratio of ms',
+    'ratio of requests/s',
+    'ratio of p99',
   ];
   const rows = found.map(({ setting, results = [], failure }) => {
     const [own, theirs] = [tried, shipped].map((name) => results.find(({ target }) => target === name)?.figures);

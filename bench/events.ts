@@ -19,7 +19,7 @@ measures the time between the response to a PATCH and the entry of this PATCH in
   --requests 200           number of requests of each method
 ${engineFlagsHelp}`;
 
-/** A new engine starts to listen for a new event within a minute. */
+/** Deadline for the first event, in milliseconds: a new engine can take a minute to begin to listen for an event. */
 const firstEventMs = 90_000;
 
 process.exit(

@@ -19,14 +19,14 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:fairness [-- options]
 
-A quiet client sends one request at a time, in alternating runs: alone, and beside a greedy client with many in flight.
+A quiet client sends one request at a time, alternately alone and beside a greedy client with many requests in flight.
 
   --seconds 20                  length of each run
   --repetitions 3               runs of each kind
   --warm-up 20                  seconds of load before the first run
   --greedy-in-flight 32         requests in flight of the greedy client
-  --max-in-flight 1             client.<greedy>.maxInFlight; 0: none
-  --requests-per-second 0       client.<greedy>.requestsPerSecond; 0: none
+  --max-in-flight 1             client.<greedy>.maxInFlight; 0: no limit
+  --requests-per-second 0       client.<greedy>.requestsPerSecond; 0: no limit
 ${engineFlagsHelp}`;
 
 /** Clients of the embedded identity provider, by their role in this bench. */
@@ -130,7 +130,7 @@ function report(turns: readonly Turn[]): string {
   const alone = middleOf(turns.filter((turn) => turn.greedy === undefined));
   const beside = middleOf(turns.filter((turn) => turn.greedy !== undefined));
   const ratio = (beside / alone).toFixed(2);
-  const verdict = `p99 of the quiet client, median of its runs: ${readable(alone)} ms alone, ${readable(beside)} ms beside the greedy client: ${ratio} times`;
+  const verdict = `p99 of the quiet client, median of its runs: ${readable(alone)} ms alone, ${readable(beside)} ms beside the greedy client (ratio ${ratio})`;
   return `${markdownTable([[...header, ...more], ...rows])}\n\n${verdict}`;
 }
 

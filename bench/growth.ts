@@ -1,4 +1,5 @@
-// How much the engine's database grows with requests, and how much pruning frees: `npm run bench:growth -- sqlite 400`.
+// npm run bench:growth -- sqlite 400: measures how much the engine's database grows over 400 requests, and how much
+// space pruning frees.
 
 import type { EngineDatabase } from '#lib/conductor/database/database.ts';
 import { openEngineDatabase } from '#lib/conductor/database/engine-database.ts';
@@ -14,8 +15,8 @@ import { startStack } from '../test/stack/stack.ts';
 const kind: EngineKind = process.argv[2] === 'postgresql' ? 'postgresql' : 'sqlite';
 const requests = Number(process.argv[3] ?? 400);
 /**
- * One request in five is a PATCH. The college rejects one PATCH in ten; each of the others causes a notification and a
- * share.
+ * One request in five is a PATCH. The college rejects one PATCH in ten. Each of the others starts a workflow that
+ * notifies MDM, and one that shares the change with another college.
  */
 const isPatch = (index: number) => index % 5 === 0;
 const isRefused = (index: number) => index % 50 === 0;
@@ -62,7 +63,7 @@ try {
   const demo = await callerFor(stack.url);
   const patches = Math.ceil(requests / 5);
   const refused = Math.ceil(requests / 50);
-  // One event for each PATCH, and one for the share of each PATCH that was applied.
+  // Each PATCH publishes an event. For each applied PATCH, mdmWF publishes another one, for the other college.
   const events = patches + (patches - refused);
   const bytes = [await database.usedBytes()];
   for (let round = 0; round < 2; round++) {
@@ -77,8 +78,8 @@ try {
   }
   const [empty = 0, loaded = 0, pruned = 0, again = 0, prunedAgain = 0] = bytes;
   console.log({ kind, requests, empty, loaded, pruned, again, prunedAgain });
-  console.log(`grows by ${((loaded - empty) / requests).toFixed(0)} bytes a request without pruning`);
-  console.log(`keeps ${((prunedAgain - pruned) / requests).toFixed(0)} bytes a request after pruning (second round)`);
+  console.log(`the database grows by ${((loaded - empty) / requests).toFixed(0)} bytes per request without pruning`);
+  console.log(`pruning leaves ${((prunedAgain - pruned) / requests).toFixed(0)} bytes per request (second round)`);
 } finally {
   await database.close();
   await client.close();

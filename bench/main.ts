@@ -20,13 +20,13 @@ import { HttpClient } from './targets/http-client.ts';
 import { createProxy, ensureProxy } from './targets/proxy.ts';
 import { createExecute, createSdkDefault } from './targets/sdk.ts';
 
-const routerTarget = { name: 'router', text: 'a GET through everything', usesEngine: true };
+const routerTarget = { name: 'router', text: 'a GET through the whole stack', usesEngine: true };
 
 process.exit(
   await runBench(async (run) => {
     const options = parseOptions(process.argv.slice(2));
     if (options.help) return run.say(help);
-    const servers = options.production ? ', two servers, two routers' : '';
+    const servers = options.production ? ', two engine servers, two routers' : '';
     const before = await lookAround(engineName(options.engine) + servers);
     run.say(describeCircumstances(before));
     const results = await measureAll(run, options);

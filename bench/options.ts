@@ -16,12 +16,13 @@ export const engineFlags = {
 
 export const engineFlagsHelp = `  --store sqlite           where the engine keeps executions: sqlite, redis or
                            postgresql; for the latter two, the run starts an installed server
-  --properties <file>      another property file for the engine
-  --java-options="<…>"     other JVM options for the engine
+  --properties <file>      property file of the engine, instead of the product's
+  --java-options="<…>"     JVM options of the engine, instead of the product's
   --name <name>            name of the files in bench/results/
   --help                   this text
 
-CONDUCTOR_URL selects an engine that is already running. Any configuration key can be set, as for npm start.
+CONDUCTOR_URL selects an engine that is already running. Environment variables can set any configuration key, as for
+npm start.
 `;
 
 /** Flags of every bench that compares targets. */
@@ -34,13 +35,14 @@ export const loadFlags = {
 
 export const loadFlagsHelp = `  --in-flight 1,8,32,128   clients of the closed loop
   --seconds 10             length of one measurement
-  --warm-up 2              seconds of the same load before each measurement; at the start, four times as long for each target
+  --warm-up 2              seconds of the same load before each measurement; at the start, each target is warmed up
+                           for four times as long
   --repetitions 3          repetitions of each measurement; the order of the targets rotates
 `;
 
 export const help = `Usage: npm run bench [-- options]
 
-Measures the router, the parts it is built on and the usual alternatives in one run.
+Measures the router, the parts on which it is built, and the usual alternatives, in one run.
 
 ${loadFlagsHelp}  --targets a,b            targets to measure: ${targetNames.join(', ')}
   --production             two routers with Redis, and the engine as in docker-compose.yml: two servers on PostgreSQL;
@@ -56,7 +58,7 @@ export interface LoadOptions {
 }
 
 export interface BenchOptions extends LoadOptions {
-  /** True: two routers, Redis and the engine as in docker-compose.yml. */
+  /** True to start two routers, Redis, and the engine as in docker-compose.yml. */
   readonly production: boolean;
   readonly targets: readonly TargetName[];
   readonly installProxy: boolean;
@@ -66,7 +68,7 @@ export interface BenchOptions extends LoadOptions {
   readonly help: boolean;
 }
 
-/** @throws Error that names the flag that is wrong */
+/** @throws Error that names the invalid flag */
 export function parseOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],
@@ -89,7 +91,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   };
 }
 
-/** @throws Error that names the flag that is wrong */
+/** @throws Error that names the invalid flag */
 export function loadOptionsOf(values: Readonly<Record<keyof typeof loadFlags, string>>): LoadOptions {
   return {
     inFlight: values['in-flight'].split(',').map((text) => positive('in-flight', text)),
@@ -105,7 +107,7 @@ interface EngineValues {
   'java-options'?: string | undefined;
 }
 
-/** @throws Error that names the flag that is wrong */
+/** @throws Error that names the invalid flag */
 export function engineChoiceOf(values: EngineValues): EngineChoice {
   const { properties, 'java-options': javaOptions } = values;
   return {

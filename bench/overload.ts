@@ -1,5 +1,5 @@
-// npm run bench:overload: measures, in an open loop above the capacity, how many requests are served and how fast the
-// others are rejected.
+// npm run bench:overload: measures how many requests are served, and how fast the others are rejected, when requests
+// arrive faster than the system can serve them (open loop).
 
 import { parseArgs } from 'node:util';
 import type { LoadFigures, Latencies } from './measure/load-figures.ts';
@@ -20,7 +20,7 @@ import { type Run, runBench } from './run.ts';
 
 const help = `Usage: npm run bench:overload [-- options]
 
-Measures the capacity with a closed loop, sends a multiple of it at a fixed rate, and measures the capacity again.
+Measures the capacity with a closed loop, sends requests at a multiple of that rate, and measures the capacity again.
 
   --factors 5,10           loads, as multiples of the capacity
   --seconds 60             length of each load
@@ -43,7 +43,7 @@ interface Phase {
 
 const capacityName = 'capacity';
 const recoverySeconds = 10;
-/** Load after an overload, as a share of the capacity; all of it should be served. */
+/** Load after an overload, as a share of the capacity; all of its requests should be served. */
 const recoveryFactor = 0.5;
 
 process.exit(
@@ -178,8 +178,8 @@ async function runPhase(programs: Programs, { name, arrival, seconds, writeShare
 }
 
 function report(run: Run, phases: readonly Phase[], shares: readonly number[]): void {
-  const header = ['load', 'offered/s', 'served/s', 'of capacity', 'p50 ms', 'p99 ms', 'writes served', 'refused'];
-  const more = ['refused p50', 'refused p99', 'max', 'other', 'sender late ms'];
+  const header = ['load', 'offered/s', 'served/s', 'share of capacity', 'p50 ms', 'p99 ms', 'writes served', 'refused'];
+  const more = ['refused p50', 'refused p99', 'refused max', 'other', 'sender late ms'];
   const rows = phases.map(({ name, figures }, index) => [
     name,
     readable(figures.offeredPerSecond),
@@ -192,7 +192,7 @@ function report(run: Run, phases: readonly Phase[], shares: readonly number[]): 
     readable(figures.refused.p50),
     readable(figures.refused.p99),
     readable(figures.refused.max),
-    [...Object.entries(figures.others), ['none', figures.unanswered]]
+    [...Object.entries(figures.others), ['no response', figures.unanswered]]
       .filter(([, count]) => count !== 0)
       .map(([status, count]) => `${count} x ${status}`)
       .join(', '),

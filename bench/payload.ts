@@ -1,5 +1,5 @@
-// npm run bench:payload: measures the cost of encrypting payloads. The same GET is sent alternately without encryption
-// and with payload.key, on one engine.
+// npm run bench:payload: measures the cost of encrypting payloads, by sending the same GET alternately without
+// encryption and with payload.key, on one engine.
 
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -20,11 +20,12 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:payload [-- options]
 
-Measures the movies route alternately unencrypted and with payload.key, then the codec alone with several body sizes.
+Measures the movies route, alternately without encryption and with payload.key; then measures the codec alone, with
+bodies of several sizes.
 
   --in-flight 8            clients of the closed loop
   --seconds 8              length of one measurement, after a warm-up of half of it
-  --repetitions 3          repetitions of the route's measurements, without and with payload.key
+  --repetitions 3          measurements of the route without payload.key, and as many with it
 ${engineFlagsHelp}`;
 
 const key = `bench:${randomBytes(32).toString('base64')}`;
@@ -44,11 +45,11 @@ process.exit(
     run.say(describeCircumstances(await lookAround(engineName(values))));
     const engine = await startBenchEngine(run, engineChoiceOf(values));
     const backEnd = await startBackEnd(run);
-    const seen: Record<'in clear' | 'encrypted', Figures[]> = { 'in clear': [], encrypted: [] };
+    const seen: Record<'unencrypted' | 'encrypted', Figures[]> = { unencrypted: [], encrypted: [] };
     // The engine's JIT compiler is busy during the first thousand requests, which would distort the first measurement.
     await measureStack(run, { engine, backEndUrl: backEnd.url, encrypted: false, load });
     for (let repetition = 0; repetition < positive('repetitions', values.repetitions); repetition++) {
-      for (const name of ['in clear', 'encrypted'] as const) {
+      for (const name of ['unencrypted', 'encrypted'] as const) {
         run.step(`${name}, repetition ${repetition + 1}`);
         seen[name].push(
           await measureStack(run, { engine, backEndUrl: backEnd.url, encrypted: name === 'encrypted', load }),
@@ -67,7 +68,7 @@ interface Measured {
   readonly load: { readonly inFlight: number; readonly seconds: number };
 }
 
-/** Runs one stack at a time, because the workers of two running stacks would take each other's tasks. */
+/** Measures one stack. Only one may run at a time, because the workers of two stacks would take each other's tasks. */
 async function measureStack(run: Run, { engine, backEndUrl, encrypted, load }: Measured): Promise<Figures> {
   const stops: (() => unknown)[] = [];
   const own: Run = { ...run, onEnd: (stop) => stops.unshift(stop) };
@@ -102,7 +103,7 @@ function routeTable(seen: Readonly<Record<string, readonly Figures[]>>): string 
 }
 
 /**
- * Returns a table of the time per message in one process: packing it as a worker does, and unpacking it as the
+ * Returns a table of the time that one process needs to pack a message, as a worker does, and to unpack it, as the
  * router does.
  */
 function codecTable(): string {
@@ -113,7 +114,7 @@ function codecTable(): string {
     const body = Buffer.from(randomBytes(bytes).toString('hex').slice(0, bytes));
     return [String(bytes), ...codecs.map((codec) => readable(microseconds(codec, body)))];
   });
-  return markdownTable([['bytes of body', 'in clear text, µs', 'encrypted, µs'], ...rows]);
+  return markdownTable([['body size, bytes', 'unencrypted, µs', 'encrypted, µs'], ...rows]);
 }
 
 function microseconds(codec: PayloadCodec, body: Buffer): number {

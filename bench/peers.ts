@@ -68,7 +68,7 @@ process.exit(
 
 interface Outcome {
   readonly results: readonly PeerResult[];
-  /** The given options, with the number of repetitions that the results contain. */
+  /** The given options; `repetitions` is the number of repetitions that the results contain. */
   readonly options: object;
   readonly circumstances: Circumstances;
 }
@@ -133,8 +133,9 @@ function separated(args: readonly string[]): string[] {
 function helpOf(peers: readonly Peer[]): string {
   return `Usage: npm run bench:peers [-- options]
 
-Measures the router against other systems that execute a request durably, and against a plain HTTP hop: the same request
-to the same back end. The first run installs the systems in bench/peers/ and in the user's cache (Zeebe, with Maven).
+Compares the router with other systems that execute a request durably, and with a plain HTTP hop. All of them send the
+same request to the same back end. The first run installs the systems in bench/peers/, and Zeebe, with Maven, in the
+user's cache.
 
   --in-flight 1,8,32,128   clients of the closed loop
   --seconds 10             length of one measurement
@@ -142,8 +143,9 @@ to the same back end. The first run installs the systems in bench/peers/ and in 
   --first-warm-up 45       seconds of load after each start of a system
   --repetitions 3          number of starts of each system; the order of the systems rotates
   --peers a,b              systems to measure: ${namesOf(peers)}
-  --java-options="<…>"     JVM options of the engine behind the router; default: those of production
-  --quick                  a smoke test: one second each with 1 and 8 in flight, once; results go to .run/bench/
+  --java-options="<…>"     JVM options of Conductor's engine; default: those of production
+  --quick                  a smoke test: one measurement of one second with 1 request in flight and one with 8;
+                           the results go to .run/bench/
   --help                   this text
 `;
 }

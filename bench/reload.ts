@@ -1,5 +1,5 @@
-// npm run bench:reload: measures failed requests and the change in p99 under a steady load: first without reloads, then
-// with 20 reloads, then without reloads again.
+// npm run bench:reload: counts failed requests and measures p99 under a steady load: first without reloads, then with
+// 20 reloads, then without reloads again.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -68,9 +68,9 @@ process.exit(
     };
     await load('warm-up', warmUpSeconds, 3);
     const phases = [
-      await load('without', seconds),
+      await load('without reloads', seconds),
       await load('with reloads', seconds, positive('reloads', values.reloads)),
-      await load('without again', seconds),
+      await load('without reloads again', seconds),
     ];
     report(run, phases);
     const file = `${values.name ?? (values.stub ? 'reload-stub' : 'reload')}.json`;
@@ -171,7 +171,7 @@ function report(run: Run, phases: readonly Phase[]): void {
   run.say(markdownTable([header, ...rows]));
 }
 
-/** @throws Error that describes what is wrong */
+/** @throws Error that lists the problems */
 function judge(phases: readonly Phase[], reloads: number): void {
   const [without, during, again] = phases as [Phase, Phase, Phase];
   const problems: string[] = [];

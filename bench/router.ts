@@ -1,4 +1,5 @@
-// npm run bench:router: compares the cost of the router alone, with a stub engine and worker, with bare Express 4.
+// npm run bench:router: compares the cost of the router alone (on a stub engine and a stub worker) with that of bare
+// Express 4.
 
 import { parseArgs } from 'node:util';
 import { measure } from './measure/measure.ts';
@@ -14,11 +15,11 @@ import { HttpClient } from './targets/http-client.ts';
 
 const help = `Usage: npm run bench:router [-- options]
 
-Compares the router with bare Express 4. Client, worker and engine take next to no time. The Express targets:
+Compares the router with bare Express 4. The client, the worker and the engine use almost no time. The Express targets:
 
   express             responds by itself: one exchange
   express-calls       makes the three engine calls of an execution itself for each response: four exchanges
-  express-exchanges   uses a worker as the router does: the client's exchange, the worker's, and two engine calls
+  express-exchanges   uses a worker as the router does: the client's exchange, the worker's exchange, two engine calls
 
 ${loadFlagsHelp}  --help                   this text
 `;
@@ -39,7 +40,7 @@ process.exit(
     const express = { name: 'express', text: 'bare Express 4', client: clientOf(programs.expressUrl) };
     const calls = { ...express, name: 'express-calls', text: "bare Express 4 that makes the engine's calls itself" };
     const exchanges = { ...express, name: 'express-exchanges', text: 'bare Express 4 between a worker and the engine' };
-    const router = { name: 'router', text: 'the router on a stub', client: clientOf(programs.routerUrl) };
+    const router = { name: 'router', text: 'the router on a stub engine', client: clientOf(programs.routerUrl) };
     const targets = [
       createGet({ ...express, usesEngine: false, path }),
       createGet({ ...calls, usesEngine: false, path: '/calls/Metropolis' }),

@@ -1,4 +1,4 @@
-// What every bench runs in: a state folder, a progress line, and a clean shutdown that leaves nothing behind.
+// The environment in which every bench runs: a state folder, a progress line, and a complete clean-up at the end.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,11 +12,11 @@ export interface Run {
   step(line: string): void;
   /** Prints text that stays on the terminal. */
   say(text: string): void;
-  /** Registers a function that is called at the end, in reverse order of registration. */
+  /** Registers a function that is called at the end; the functions are called in reverse order of registration. */
   onEnd(stop: () => unknown): void;
 }
 
-/** Resources that are stopped in reverse order. A failure to stop one does not keep the others running. */
+/** Stops resources in reverse order of registration. If one cannot be stopped, the others are stopped all the same. */
 export class Stops {
   readonly #stops: (() => unknown)[] = [];
 
@@ -63,7 +63,7 @@ export async function runBench(act: (run: Run) => Promise<void>): Promise<number
   }
 }
 
-/** Rejects at the first signal. The same signal a second time ends the process and its programs. */
+/** Rejects at the first signal. A second signal of the same kind ends the process and its programs. */
 function untilSignal(): Promise<never> {
   return new Promise((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -1,5 +1,5 @@
-// npm run bench:soak: measures how much the memory of the router, the workers and the engine grows over many requests,
-// and how much the engine's database grows.
+// npm run bench:soak: measures the growth of the engine's database, and of the memory of the router, the workers and
+// the engine, over many requests.
 
 import { parseArgs } from 'node:util';
 import { runClosedLoop } from './measure/closed-loop.ts';
@@ -102,5 +102,5 @@ function report(run: Run, { growth, bytesEach, figures }: Findings): void {
   const { requests, failures, firstFailure, requestsPerSecond, p50, p99 } = figures;
   run.say(`\n${requests} requests, ${failures} failures${firstFailure === undefined ? '' : ` (${firstFailure})`}`);
   run.say(`${readable(requestsPerSecond)} requests/s, p50 ${readable(p50)} ms, p99 ${readable(p99)} ms`);
-  run.say(`the engine's database grew by ${(bytesEach / 1_024).toFixed(1)} KiB for each request`);
+  run.say(`the engine's database grew by ${(bytesEach / 1_024).toFixed(1)} KiB per request`);
 }

@@ -1,4 +1,4 @@
-// The definition of a CLI command, and its adapter to commander: options, `--json`, help, and printing the outcome.
+// Defines CLI commands and adapts them to commander: options, `--json`, help, and printing the outcome.
 
 import { Command } from 'commander';
 import { fitStream } from './output/colours.ts';
@@ -15,13 +15,13 @@ export interface CommandDefinition<Options> {
   readonly description: string;
   /** What each exit code of this command means. */
   readonly exitCodes: Readonly<Record<'0' | '1', string> & Partial<Record<'2', string>>>;
-  /** Shown by `--help`, the simplest first. */
+  /** Examples that `--help` shows, the simplest first. */
   readonly examples: readonly Example[];
   /** False for a command without `--json`. */
   readonly hasJson?: false;
   /** Adds the command's own options and arguments; their descriptions state unit and default. */
   readonly addOptions: (command: Command) => Command;
-  /** Runs the command. Whatever it throws becomes an outcome with exit code 1. */
+  /** Runs the command. An error that it throws becomes an outcome with exit code 1. */
   readonly run: (options: Options, context: CommandContext) => Promise<Outcome>;
 }
 

@@ -15,7 +15,7 @@ export interface Terminal {
 export interface Confirmation {
   /** `--yes` was given. */
   readonly yes: boolean;
-  /** `--json` was given: a program reads the output, so no operator can see what the question is about. */
+  /** `--json` was given: a program reads the output, so no operator would see what the question is about. */
   readonly json: boolean;
 }
 
@@ -26,7 +26,7 @@ export function addConfirmationOptions(command: Command): Command {
     .option('--dry-run', 'only show what would be done; change nothing');
 }
 
-/** Returns why the operator cannot be asked; undefined with `--yes`, or with a terminal to ask on and without `--json`. */
+/** Returns the reason why the operator cannot be asked; undefined with `--yes`, or on a terminal without `--json`. */
 export function reasonNotToAsk({ yes, json }: Confirmation, { input }: Pick<Terminal, 'input'>): string | undefined {
   if (yes) return undefined;
   if (json) return 'nothing was changed: --json needs --yes';

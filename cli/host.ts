@@ -4,7 +4,7 @@ import type { EventEmitter } from 'node:events';
 
 /** Environment, streams and signals of a run. Commands use these instead of those of `process`. */
 export interface Host {
-  /** Environment variables: configuration, and whether colours are used. */
+  /** Environment variables: they set the configuration and decide whether colours are used. */
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   /** Receives results. */

@@ -1,4 +1,4 @@
-// The commander program with every command, in the order of the help.
+// Creates the commander program with every command, in the order of the help.
 
 import { Command } from 'commander';
 import { productVersion } from '#lib/config/folders.ts';

@@ -8,10 +8,9 @@ import { createProgram } from './program.ts';
 import { DefinedCommand } from './command-definition.ts';
 
 /**
- * Runs one command line.
+ * Runs one command line. Ends the process only for `start` and after a second Ctrl-C.
  * @param args the arguments after the name of the program
- * @returns the exit code: 0 for success, 1 for an error, 2 as the command defines. Only `start` and a second Ctrl-C end the
- *   process
+ * @returns the exit code: 0 for success, 1 for an error, 2 with a meaning that the command defines
  */
 export async function run(args: readonly string[], host: Host): Promise<number> {
   const program = createProgram();
@@ -41,7 +40,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
   }
 }
 
-/** Columns of the terminal; 80 when the output is not a terminal. */
+/** Returns the number of columns of the terminal; 80 when the output is not a terminal. */
 function widthOf({ isTTY, columns }: Output): number {
   return isTTY === true && columns !== undefined ? columns : 80;
 }

@@ -1,4 +1,4 @@
-// The entry point of the router process: loads the configuration, starts the router, and handles reload and stop.
+// The entry point of the router process: loads the configuration, starts the router, and handles reloads and shutdown.
 
 import { loadConfig, type LoadedConfig, type LoadOptions, localFilesOf } from '#lib/config/load.ts';
 import { accepts } from '#lib/config/production.ts';

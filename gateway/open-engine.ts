@@ -19,9 +19,9 @@ export interface OpenEngineOptions {
 }
 
 /**
- * Returns one message for each finding. Two exposures are detected: the engine's host name resolves to a public address;
- * or the router uses the loopback address, but the engine also accepts connections on other addresses of this machine
- * (Conductor listens on 0.0.0.0 by default). The second is found only while the engine runs.
+ * Returns one message for each finding. Two kinds of exposure are detected: the engine's host name resolves to a public
+ * address; or the router uses the loopback address, but the engine also accepts connections on other addresses of this
+ * machine (Conductor listens on 0.0.0.0 by default). The second kind is detected only while the engine is running.
  */
 export async function findOpenEngine(options: OpenEngineOptions): Promise<string[]> {
   const { url, ownAddresses = otherAddresses(), resolve = resolveName, timeoutMs = 1_000 } = options;

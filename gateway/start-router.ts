@@ -1,4 +1,5 @@
-// The composition root of the router: builds the servers, the first configuration snapshot, the reconciler and the reloader.
+// The composition root of the router: builds the servers, the first configuration snapshot, the reconciler and the
+// reloader.
 
 import { resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -32,15 +33,15 @@ export interface RouterOptions {
   /** Path of the gateway configuration; default `router.gatewayConfigFile`. */
   gatewayConfigFile?: string;
   /**
-   * Loads the configuration again for a reload, or gives up when the signal aborts. Without it, a reload reads only the
-   * gateway configuration again.
+   * Loads the configuration again for a reload; gives up when the signal aborts. Without this function, a reload reads
+   * only the gateway configuration again.
    */
   loadConfig?: (signal: AbortSignal) => Promise<Omit<LoadedConfig, 'origins'>>;
-  /** Local property files to watch, as they were before `config` was loaded; default: none. */
+  /** Local property files to watch, with their digests from before `config` was loaded; default: none. */
   localFiles?: FileDigests;
   /** Reports unexpected errors to the error tracker; default: no reports. */
   reportError?: RouterServices['reportError'];
-  /** Creates spans; tracing is off when absent. */
+  /** Creates spans; without it, tracing is off. */
   tracer?: RouterServices['tracer'];
   /** Registry behind `/metrics`; default: a new registry. */
   metrics?: Registry;
@@ -53,8 +54,9 @@ export interface Router {
   /** Base URL of the operations port. */
   readonly operationsUrl: string;
   /**
-   * Reloads the configuration. A configuration with errors is rejected: the log, the metrics and `/health/ready` say why.
-   * @param reason for the log
+   * Reloads the configuration. A configuration with errors is rejected: the log, the metrics and `/health/ready` say
+   * why.
+   * @param reason reason for the reload, for the log
    */
   reload(reason: string): Promise<void>;
   /** Drains and stops the router; resolves when all resources are released. */
@@ -63,14 +65,14 @@ export interface Router {
 
 /**
  * Starts the router.
- * @throws GatewayConfigError when the gateway configuration is invalid; Error that names the address when a port cannot be
- *   bound; both ports are closed in that case
+ * @throws GatewayConfigError when the gateway configuration is invalid; Error that names the address when a port cannot
+ *   be bound. In either case, both ports are closed
  */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { config, log, reportError = () => undefined, tracer, metrics = new Registry() } = options;
   const rootDir = gatewayDir();
   const gatewayConfigFile = options.gatewayConfigFile ?? resolve(rootDir, config['router.gatewayConfigFile']);
-  // Before the file is read, so that a change during the start is applied afterwards.
+  // The digests are computed before the file is read, so that a change during startup is applied afterwards.
   const known = new Map([...(await digestsOf([gatewayConfigFile])), ...(options.localFiles ?? [])]);
   const url = config['redis.url'];
   const redis = url === undefined ? undefined : await connectRedis({ url, log, metrics });
@@ -138,13 +140,13 @@ async function listen(gatewayHost: GatewayHost, { config, gateway }: ConfigSnaps
     shedLoad: (request) => gatewayHost.shedLoad(request),
     tls: tlsOf(config, log),
   });
-  // Needed only if the start fails later: a running router has drained the server before its stop functions run.
+  // Needed only if startup fails later: a running router has drained the server before its stop functions run.
   stops.add('public server', () => server.stop(0));
   gatewayHost.onActivate(() => server.applyLimits());
   return { operations, server };
 }
 
-/** Consumes MDM's updates when a broker is configured; otherwise the broker's client library is not loaded. */
+/** Starts to consume MDM updates if a broker is configured; otherwise, the broker's client library is not loaded. */
 async function startUpdates(gatewayHost: GatewayHost, stops: Stops): Promise<void> {
   const { config, services } = gatewayHost;
   const url = config['mdm.updateQueueURL'];
@@ -157,7 +159,10 @@ async function startUpdates(gatewayHost: GatewayHost, stops: Stops): Promise<voi
   stops.add("MDM's updates", () => updates.stop());
 }
 
-/** Reloads when a known file changes; repeats a reload that could not fetch a remote file. Off if `intervalMs` is 0. */
+/**
+ * Reloads when a known file changes; repeats a reload that could not fetch a remote file. Does nothing if `intervalMs`
+ * is 0.
+ */
 async function reloadOnChange(
   reloader: Reloader,
   { known, intervalMs, stops }: { known: FileDigests; intervalMs: number; stops: Stops },

@@ -1,4 +1,4 @@
-// The intake workers of back ends that need no code of their own: each `backEnd.<name>.url` creates one.
+// The intake workers for back ends that need no code of their own: each key `backEnd.<name>.url` adds one.
 
 import { taskTypeOfBackEnd } from '#lib/config/back-end-name.ts';
 import { backEndsOf } from '#lib/config/back-ends.ts';
@@ -12,13 +12,14 @@ export function createBackEndIntake(name: string, dependencies: WorkerDependenci
   return { taskDefName: taskTypeOfBackEnd(name), execute: createIntake(dependencies, () => base) };
 }
 
-/** Returns the registrations of the workers of all back ends with an address, by name of the task type. */
+/** Returns the worker registrations of all back ends that have a URL, by name of the task type. */
 export function backEndWorkers(config: Config) {
   const registration = (name: string) => ({
     create: (dependencies: WorkerDependencies) => createBackEndIntake(name, dependencies),
     pools: ['default', 'domain'] as const,
-    // Worker processes often share one configuration, so a key `backEnd.<name>.url` does not show that the back end runs
-    // beside a college's workers. In a task domain, this worker therefore runs only when `workers.taskTypes` names it.
+    // Worker processes often share one configuration, so a key `backEnd.<name>.url` does not mean that the back end
+    // runs beside a college's workers. In a task domain, this worker therefore runs only when `workers.taskTypes` names
+    // it.
     onlyNamedIn: 'domain' as const,
   });
   return Object.fromEntries(

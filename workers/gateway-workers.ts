@@ -1,4 +1,5 @@
-// Finds the workers of a gateway: those in its own folder, and those of the product whose task types it defines.
+// Finds the workers of a gateway: those in its own folder, and those of the product whose task types the gateway
+// defines.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
@@ -10,9 +11,9 @@ import { workers as ofProduct, type WorkerRegistry } from './index.ts';
 const ownFile = 'workers/index.ts';
 
 /**
- * Returns the workers by task type. A worker of the gateway replaces that of the product for the same task type.
- * @param dir folder of the gateway: its `workers/index.ts`, if it has one, exports `workers`
- * @throws ConfigError when that file cannot be loaded or exports something else
+ * Returns the workers by task type. A worker of the gateway replaces the product's worker for the same task type.
+ * @param dir folder of the gateway; its `workers/index.ts`, if it exists, exports `workers`
+ * @throws ConfigError when `workers/index.ts` cannot be loaded or does not export such an object
  */
 export async function findWorkers(dir: string): Promise<WorkerRegistry> {
   const defined = definedTaskTypes(dir);
@@ -42,7 +43,7 @@ async function importOwn(file: string): Promise<WorkerRegistry> {
 /** Returns the message of an error, preceded by file and line if Node cannot compile a file. */
 function describe(error: unknown, dir: string): string {
   const { message = String(error), stack = '' } = (error ?? {}) as Partial<Error>;
-  // Node names the place of a syntax error in TypeScript, as path or URL, only in the first line of the stack.
+  // Node reports the location of a syntax error in TypeScript, as a path or URL, only in the first line of the stack.
   const [, place, line] = /^((?:file:|\/).+):(\d+)\n/.exec(stack) ?? [];
   if (place === undefined) return message;
   const path = place.startsWith('file:') ? fileURLToPath(place) : place;

@@ -9,21 +9,24 @@ import type { Worker, WorkerDependencies } from './worker.ts';
 /** How a worker process creates the worker of one task type. */
 export interface WorkerRegistration {
   readonly create: (dependencies: WorkerDependencies) => Worker;
-  /** Pools that its tasks are queued in: `default`, or the task domain of co-located workers (`workers.domain`). */
+  /**
+   * Pools in which tasks of the type are queued: `default`, or the task domain of co-located workers
+   * (`workers.domain`).
+   */
   readonly pools: readonly ('default' | 'domain')[];
-  /** Pool in which it runs only when `workers.taskTypes` names it. */
+  /** Pool in which the worker runs only if `workers.taskTypes` names the task type. */
   readonly onlyNamedIn?: 'domain';
-  /** The configuration key of the URL that it needs. URLs of adaptors are looked up by MIS code instead. */
+  /** Configuration key of the URL that the worker needs. URLs of adaptors are looked up by MIS code instead. */
   readonly needs?: ConfigKey;
 }
 
-/** Workers by the name of their task type: what `workers/index.ts` of a gateway exports as `workers`. */
+/** Worker registrations by task type. `workers/index.ts` of a gateway exports its own as `workers`. */
 export type WorkerRegistry = Readonly<Record<string, WorkerRegistration>>;
 
 /** The workers of the product that have their own file: factory and requirements by task type. */
 export const workers = {
   'college-adaptor_intake': { create: createCollegeAdaptorIntake, pools: ['default', 'domain'] },
   mdm_notify: { create: createMdmNotify, pools: ['default'], needs: 'mdm.url' },
-  // Its tasks are always in the domain of the receiving college: only workers beside its adaptor can reach the adaptor.
+  // Its tasks are always in the domain of the receiving college, because only workers beside an adaptor can reach it.
   mdm_share: { create: createMdmShare, pools: ['domain'], needs: 'mdm.url' },
 } as const satisfies WorkerRegistry;

@@ -29,7 +29,10 @@ export function createIntake(
   );
 }
 
-/** Headers that the worker adds: the request id and, for a write, the key by which a back end detects a repetition. */
+/**
+ * Headers that the worker adds: the request id and, for a write, the key by which a back end detects a repeated
+ * request.
+ */
 function addedHeaders(inbound: ReceivedInbound, executionId: string): Record<string, string> {
   return {
     'x-request-id': inbound.requestId,

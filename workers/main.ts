@@ -1,4 +1,4 @@
-// The program of the worker process.
+// The entry point of the worker process: loads the configuration and starts the workers.
 
 import { gatewayDir } from '#lib/config/folders.ts';
 import { loadConfig } from '#lib/config/load.ts';

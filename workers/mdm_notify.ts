@@ -22,7 +22,7 @@ interface NotifyInput {
   inbound: unknown;
   outbound: unknown;
   requestId: string;
-  /** The execution of the PATCH. */
+  /** Execution id of the PATCH. */
   executionId: string;
 }
 
@@ -58,10 +58,11 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
         request: requestOf(inbound),
       },
       requestId,
-      // The execution of the PATCH, not of this workflow: a workflow that is started twice causes one notification.
+      // The execution id of the PATCH, not of this workflow: a workflow that is started twice causes only one
+      // notification.
       idempotencyKey: executionId,
     });
-    // Treated as an empty object, it would mean that no system is interested.
+    // If such a response counted as an empty object, no system would appear to be interested.
     if (response === null) throw new RetryableError('the response from MDM is not a JSON object');
     const { notificationId, interestedSystems } = response;
     const systems = readInterestedSystems(interestedSystems, person.cccid);
@@ -77,15 +78,15 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
 }
 
 /**
- * MDM receives notifications in any order and finds the newest by `changedAt`. Intake workers that do not come from this
- * project may omit `answeredAt`.
+ * Returns the time of the change, if known. MDM receives notifications in any order and finds the newest by
+ * `changedAt`. Intake workers that do not come from this project may omit `answeredAt`.
  */
 function changeTimeOf(outbound: unknown): { changedAt?: string } {
   const { answeredAt } = (outbound ?? {}) as { answeredAt?: unknown };
   return typeof answeredAt === 'string' && !Number.isNaN(Date.parse(answeredAt)) ? { changedAt: answeredAt } : {};
 }
 
-/** Returns a message whose body this worker and MDM can parse. */
+/** Returns the message with a body that this worker and MDM can parse. */
 function readable<T extends ReceivedInbound | BackEndResponse>(message: T, maxBytes: number): T {
   return { ...message, body: readableBody(message, maxBytes) };
 }
@@ -104,7 +105,7 @@ function receivedOutbound(
   }
 }
 
-/** Describes the PATCH for MDM. A body in UTF-8 is sent as text, any other as base64. */
+/** Describes the PATCH for MDM. A body in UTF-8 is sent as text, any other body as base64. */
 function requestOf({ httpMethod, path, query, headers, body }: ReceivedInbound): Record<string, unknown> {
   const isText = body.equals(Buffer.from(body.toString('utf8')));
   return {

@@ -1,5 +1,5 @@
-// The worker of task type mdm_share: sends a person's cccid to the adaptor of one interested college and reports it to
-// MDM.
+// The worker of task type mdm_share: sends a person's cccid to the adaptor of one interested college, and reports the
+// result to MDM.
 
 import { createHash, randomUUID } from 'node:crypto';
 import { createPayloadCodec } from '#lib/envelope/encryption/payload-codec.ts';
@@ -19,7 +19,7 @@ interface ShareInput {
   /** Execution id of the PATCH that is shared. */
   sourceExecutionId: string;
   requestId: string;
-  /** Distinguishes the Idempotency-Keys of a newer cccid; undefined for the cccid of the task. */
+  /** Makes the Idempotency-Keys of a newer cccid unique; undefined for the cccid in the task's input. */
   correctionId?: string;
 }
 
@@ -43,7 +43,8 @@ export function createMdmShare(dependencies: WorkerDependencies): Worker {
 }
 
 /**
- * Shares may overtake each other: each PATCH is reported to MDM, and a newer cccid in MDM's response is sent too.
+ * Sends the cccid to the adaptor, and reports it to MDM. Updates may overtake each other, so a newer cccid in MDM's
+ * response is sent to the adaptor too.
  * @param progress output of earlier attempts, updated in place
  */
 async function share(
@@ -58,19 +59,19 @@ async function share(
   let isLastSent = progress['corrections'] === undefined;
   for (let sent = 0; sent < maxCorrections; sent++) {
     const current = await reportToMdm(shared, 'shared', dependencies);
-    // Without the current cccid, a PATCH could replace a newer value with an older one.
+    // If MDM names no current cccid, a further PATCH could replace a newer value with an older one.
     if (current === undefined || (isLastSent && current === shared.cccid))
       return { status: 'COMPLETED', outputData: { status: progress['status'] } };
     shared = { ...input, cccid: current, correctionId: randomUUID() };
     isLastSent = true;
-    // Counted before the PATCH, which may be applied even if it fails.
+    // Counted before the PATCH, which may be applied even if the call fails.
     progress['corrections'] = Number(progress['corrections'] ?? 0) + 1;
     progress['status'] = await sendToAdaptor(shared, dependencies);
   }
   throw new RetryableError('MDM returns a different cccid each time');
 }
 
-/** Returns the adaptor's status. A PATCH that fails for good is reported to MDM. */
+/** Sends the PATCH and returns the status of the response. A PATCH that fails permanently is reported to MDM. */
 async function sendToAdaptor(input: ShareInput, dependencies: WorkerDependencies): Promise<number> {
   try {
     return await patchAdaptor(input, dependencies);
@@ -81,7 +82,7 @@ async function sendToAdaptor(input: ShareInput, dependencies: WorkerDependencies
   }
 }
 
-/** Returns the adaptor's status. The call bypasses the router, so no event follows and no loop can arise. */
+/** Calls the adaptor and returns the response status. The call bypasses the router, so no event and no loop follows. */
 async function patchAdaptor(input: ShareInput, { config, callBackEnd }: WorkerDependencies): Promise<number> {
   const { misCode, sisPersonId, cccid, requestId } = input;
   const { status } = await deliver(callBackEnd, {
@@ -96,7 +97,7 @@ async function patchAdaptor(input: ShareInput, { config, callBackEnd }: WorkerDe
   return status;
 }
 
-/** Returns MDM's current cccid of the person; undefined when the response does not contain one. */
+/** Reports a result. Returns the person's current cccid in MDM; undefined when the response does not contain one. */
 async function reportToMdm(
   input: ShareInput,
   status: 'shared' | 'failed',
@@ -114,8 +115,9 @@ async function reportToMdm(
 }
 
 /**
- * Returns the same key when a share is started twice, but another key for each correction: a cccid can be one that was
- * sent before, by this execution or another one. It is a hash, so it reveals no personal data.
+ * Returns the same key when the workflow is started twice for one update, but a different key for each correction,
+ * because this execution or another one may have sent the same cccid before. The key contains personal data only as a
+ * hash, so it reveals none.
  */
 function idempotencyKeyOf(input: ShareInput, purpose: string): string {
   const { sourceExecutionId, misCode, sisPersonId, cccid, correctionId } = input;

@@ -13,13 +13,14 @@ import type { TaskOutcome } from './worker.ts';
 
 /**
  * Returns the response to a request: a status from 200 to 599, headers, and the bytes of the body.
- * @throws TaskFailure or CodedFailure when there is none
+ * @throws TaskFailure or CodedFailure when there is no response
  */
 export type Respond = (inbound: ReceivedInbound, task: Task) => Promise<BackEndResponse>;
 
 /**
- * Creates the `execute` function of a worker whose task is a client's request (`inbound`) and whose output is the
- * response (`outbound`). Headers are filtered by the allow-list of responses; payloads are encrypted as configured.
+ * Creates the `execute` function of a worker whose input contains a client's request (`inbound`) and whose output
+ * contains the response (`outbound`). Headers are filtered by the allow-list for responses; payloads are encrypted as
+ * configured.
  */
 export function createResponder(config: Config, respond: Respond): (task: Task) => Promise<TaskOutcome> {
   const allows = responseHeaderFilter(config['router.responseHeaders']);

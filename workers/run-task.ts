@@ -10,7 +10,10 @@ import type { TaskOutcome, Worker } from './worker.ts';
 /** Reports an unexpected error to the error tracker. */
 export type ReportError = (error: unknown, fields: Record<string, string>) => void;
 
-/** Wraps a worker so that its `execute` never rejects, and its outputs are JSON. Each task writes one log line. */
+/**
+ * Wraps a worker so that its `execute` never rejects and its outputs are serialised as JSON. Each task writes one log
+ * line.
+ */
 export function supervise(worker: Worker, { log, reportError }: { log: Logger; reportError: ReportError }): Worker {
   const { taskDefName } = worker;
   const execute = async (task: Task): Promise<TaskOutcome> => {

@@ -11,10 +11,11 @@ type Pool = WorkerRegistration['pools'][number];
 
 /**
  * Returns the registrations of the configured task types; without `workers.taskTypes`, those of all task types in the
- * process's pool that need not be named (`onlyNamedIn`). Empty when the gateway has no task type for the pool.
+ * process's pool that do not have to be named (`onlyNamedIn`). Returns an empty list when the gateway has no task type
+ * for the pool.
  * @param own the workers with a file of their own: those that `findWorkers` returns for the gateway
  * @throws ConfigError when a name is unknown, a task type is not in this process's pool, a URL is missing, or no task
- *   type is named in a pool in which each of them must be
+ *   type is named although the pool serves only named task types
  */
 export function selectWorkers(config: Config, own: WorkerRegistry = workers): WorkerRegistration[] {
   const known = new Map<string, WorkerRegistration>(Object.entries({ ...backEndWorkers(config), ...own }));

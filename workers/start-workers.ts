@@ -1,4 +1,4 @@
-// Creates the workers of one process and connects them to the router; stopping drains them.
+// Creates the workers of one process and connects them to the router; drains them on stop.
 
 import { hostname } from 'node:os';
 import type { Config } from '#lib/config/schema.ts';
@@ -23,24 +23,24 @@ import { stayIdle } from './stay-idle.ts';
 
 /** Dependencies of the worker process. */
 export interface StartWorkersOptions {
-  /** Must contain `workers.clientId` and `workers.clientSecret`. */
+  /** The configuration, which must contain `workers.clientId` and `workers.clientSecret`. */
   config: Config;
   /**
-   * The gateway's own workers, as `findWorkers` returns them; a plain back end needs no worker of its own. Default:
+   * The gateway's own workers, as returned by `findWorkers`; a plain back end needs no worker of its own. Default:
    * those of the product.
    */
   workers?: WorkerRegistry;
   log: Logger;
   /** Called with unexpected errors, which are also logged. Default: none. */
   reportError?: ReportError;
-  /** Exports spans; no tracing when absent. */
+  /** Creates spans; without it, tracing is off. */
   tracer?: Tracer | undefined;
 }
 
 /**
- * Starts polling. Router and engine need not be available yet.
- * `stop` ends polling, finishes in-flight tasks and reports their results, for at most `workers.drainMs`.
- * Without a task type to serve, it only logs a warning.
+ * Starts polling. Router and engine need not be available yet. `stop` ends polling, finishes in-flight tasks and
+ * reports their results, for at most `workers.drainMs`. If there is no task type to serve, the process logs a warning
+ * and stays idle.
  * @throws ConfigError when a task type is unknown or not in this process's pool, or a URL is missing
  */
 export async function startWorkers({

@@ -1,4 +1,4 @@
-// The worker process of a gateway without a task type to serve, such as a new gateway.
+// Keeps a worker process running while its gateway has no task type to serve, such as a new gateway.
 
 import type { RunningProgram } from '#lib/process/run-program.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';

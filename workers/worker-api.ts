@@ -1,4 +1,4 @@
-// `service-router/worker`: the API for workers of a gateway.
+// `service-router/worker`: exports the API for the workers of a gateway.
 
 export { createIntake, type SelectBaseUrl } from './intake.ts';
 export type { WorkerRegistration, WorkerRegistry } from './index.ts';

@@ -4,7 +4,10 @@ import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { CallBackEnd } from './back-end/call-back-end.ts';
 
-/** The result of a task, with Conductor's status names. No status makes the engine retry: workers repeat failed calls. */
+/**
+ * The result of a task, with Conductor's status names. None of them makes the engine retry the task, because workers
+ * repeat failed calls themselves.
+ */
 export type TaskOutcome =
   | { status: 'COMPLETED'; outputData: Record<string, unknown> }
   | {
@@ -19,11 +22,11 @@ export type TaskOutcome =
 export interface Worker {
   /** Name of the task type in Conductor and of the worker's file. */
   readonly taskDefName: string;
-  /** Runs the task. @throws TaskFailure when it has no result; the client may see the message */
+  /** Runs the task. @throws TaskFailure when the task has no result; the client may see the message */
   execute(task: Task): Promise<TaskOutcome>;
 }
 
-/** What the factory of a worker receives. */
+/** Dependencies that the factory of a worker receives. */
 export interface WorkerDependencies {
   readonly config: Config;
   readonly callBackEnd: CallBackEnd;

@@ -47,7 +47,7 @@ export const settings: readonly Setting[] = [
   property('conductor.app.workflowOffsetTimeout=30'),
   property('conductor.app.taskIndexingEnabled=true'),
   {
-    name: 'the event queue polled as by default',
+    name: 'the default polling of the event queue',
     properties: ['conductor.app.eventQueuePollCount=10', 'conductor.app.eventQueueLongPollTimeout=1000'],
   },
   property('conductor.postgres.onlyIndexOnStatusChange=false', 'postgresql'),
@@ -81,11 +81,11 @@ export const settings: readonly Setting[] = [
   property('spring.datasource.hikari.data-source-properties.prepareThreshold=1', 'postgresql'),
   property(`${initSql}=SET plan_cache_mode=force_generic_plan`, 'postgresql'),
   property(`${initSql}=SET jit=off`, 'postgresql'),
-  // Not a candidate for shipping: a crash of the database would lose writes that clients have seen confirmed. The
-  // setting shows what syncing costs.
+  // Not a candidate for shipping: a crash of the database would lose writes that were confirmed to clients. The
+  // setting shows the cost of syncing.
   property(`${initSql}=SET synchronous_commit=off`, 'postgresql'),
   { name: 'no full-text index of workflows', sql: [fullTextIndex], only: 'postgresql' },
-  { name: 'no index into the JSON of workflows', sql: [fullTextIndex, pathIndex], only: 'postgresql' },
+  { name: 'no index on the JSON of workflows', sql: [fullTextIndex, pathIndex], only: 'postgresql' },
   property(`${initSql}=PRAGMA cache_size=-65536`, 'sqlite'),
   property(`${initSql}=PRAGMA mmap_size=268435456`, 'sqlite'),
   property(`${initSql}=PRAGMA wal_autocheckpoint=10000`, 'sqlite'),

@@ -30,7 +30,7 @@ started for this bench. Counts the statements of each call in the server's log, 
   --help                   this text
 `;
 
-/** Settings of the server for the measurement: neither autovacuum nor a checkpoint adds to the write-ahead log. */
+/** Server settings with which neither autovacuum nor a checkpoint adds to the write-ahead log while it is measured. */
 const quietSettings = { autovacuum: 'off', checkpoint_timeout: '1d', max_wal_size: '20GB' };
 const { task } = floorWorkflow;
 const output = JSON.stringify(taskOutput);

@@ -1,4 +1,4 @@
-// Growth of memory: the median after the warm-up, and the median at the end.
+// Computes the growth of memory: the median after the warm-up, and the median at the end.
 
 import { median } from './figures.ts';
 import type { PerProcess } from './processes.ts';

@@ -1,5 +1,5 @@
-// Keep-alive HTTP connections that cost the sender next to nothing: they read only the status and a few header fields
-// of a response.
+// Keep-alive HTTP connections that cost the sender almost no CPU time: they read only the status and a few header
+// fields of a response.
 
 import { connect, type Socket } from 'node:net';
 

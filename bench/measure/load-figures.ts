@@ -15,7 +15,7 @@ export interface LoadFigures {
   /** Number of other responses by status; 0 is a broken connection. */
   readonly others: Readonly<Record<string, number>>;
   readonly unanswered: number;
-  /** Longest time by which a request was sent late; above a few milliseconds, the sender itself lacked CPU time. */
+  /** Longest delay in sending a due request; above a few milliseconds, the sender itself lacked CPU time. */
   readonly senderLatestMs: number;
 }
 

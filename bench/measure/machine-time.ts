@@ -1,4 +1,4 @@
-// CPU time of the whole machine. Busy time that the bench's own processes did not use was used by other processes.
+// Reads the CPU time of the whole machine. Busy time that the bench did not use itself was used by other processes.
 
 import { cpus } from 'node:os';
 

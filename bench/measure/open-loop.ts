@@ -1,5 +1,5 @@
-// A load on raw sockets: requests at a fixed rate regardless of responses (open loop), or a fixed number in flight
-// (closed loop).
+// Sends a load on raw sockets: requests at a fixed rate regardless of responses (open loop), or with a fixed number of
+// requests in flight (closed loop).
 
 import { type HttpResponse, HttpConnections } from './http-connections.ts';
 
@@ -33,7 +33,7 @@ export interface LoadSample {
   /** Number of requests that still had no response at the end. */
   readonly unanswered: number;
   readonly seconds: number;
-  /** Longest time by which a request was sent late, in milliseconds. */
+  /** Longest delay between the time when a request was due and the time when it was sent, in milliseconds. */
   readonly latestMs: number;
 }
 

@@ -1,4 +1,4 @@
-// The order of the measurements: at each load, all targets in turn, rotated so that no target is always first.
+// Plans the order of the measurements: at each load, all targets in turn, rotated so that no target is always first.
 
 export interface Step<Name> {
   /** Number of the repetition, from 0. */

@@ -1,4 +1,4 @@
-// Probes: sequential calls during a load, whose durations show whether the load affects other clients.
+// Sends probes during a load: sequential calls whose durations show whether the load affects other clients.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Latencies, latenciesOf } from './load-figures.ts';

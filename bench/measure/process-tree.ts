@@ -1,10 +1,11 @@
-// CPU time and memory of whole process trees, from Linux's /proc: databases start a process for each connection.
+// Reads the CPU time and memory of whole process trees from Linux's /proc. A process alone is not enough, because
+// PostgreSQL starts a process for each connection.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
 const msPerTick = 10;
 
-/** Id of the parent by process id. */
+/** The id of each process's parent, by process id. */
 export type Parents = ReadonlyMap<number, number>;
 
 /** Returns the roots and all their descendants. */
@@ -27,8 +28,8 @@ export function processTree(roots: readonly number[]): number[] {
 }
 
 /**
- * Returns the CPU time of the trees since their start, in milliseconds. It includes processes that have ended, because
- * their parents have accumulated their time in `cutime` and `cstime` (proc_pid_stat(5)).
+ * Returns the CPU time of the trees since their start, in milliseconds. This includes the time of processes that have
+ * ended, which their parents have accumulated in `cutime` and `cstime` (proc_pid_stat(5)).
  */
 export function treeProcessorMs(roots: readonly number[]): number {
   const fields = readAll();
@@ -51,7 +52,7 @@ function memoryKiB(pid: number): number {
   return Number(shared ?? resident() ?? 0);
 }
 
-/** Returns, for each process, the fields that follow its name: state, parent … */
+/** Returns, by process id, the fields of `stat` that follow the name: state, parent … */
 function readAll(): Map<number, string[]> {
   const pids = readFolder('/proc').filter((name) => /^\d+$/.test(name));
   // The second field is the name in parentheses, which may contain any character.

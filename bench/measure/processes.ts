@@ -1,4 +1,4 @@
-// CPU time and resident memory of the processes of a run, from Linux's /proc; empty on other systems.
+// Reads the CPU time and resident memory of a run's processes from Linux's /proc; returns no values on other systems.
 
 import { readFileSync } from 'node:fs';
 

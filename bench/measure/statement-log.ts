@@ -1,6 +1,6 @@
 // Counts SQL statements and transactions by phase, from the log of a PostgreSQL server with log_statement=all.
 
-/** Server settings with which statements can be counted in the server's log. Their parameters are not logged. */
+/** Settings with which the server logs every statement, without the parameters. */
 export const logSettings = {
   log_statement: 'all',
   log_line_prefix: '%n %p ',

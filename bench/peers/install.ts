@@ -17,7 +17,10 @@ export function installPackages({ step }: Pick<Run, 'step'>): void {
   if (status !== 0) throw new Error(`npm ci in bench/peers failed: ${error?.message ?? stderr}`);
 }
 
-/** npm writes its own lock file last, so that file is older only if package-lock.json has changed since. */
+/**
+ * Returns true when node_modules is up to date. npm writes node_modules/.package-lock.json last, so this file is older
+ * than package-lock.json only if the latter has changed since the installation.
+ */
 function isInstalled(): boolean {
   const written = join(folder, 'node_modules/.package-lock.json');
   return existsSync(written) && statSync(written).mtimeMs >= statSync(join(folder, 'package-lock.json')).mtimeMs;

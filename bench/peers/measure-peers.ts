@@ -1,5 +1,5 @@
-// Measures the systems one after the other, so that no two share the machine. Each system is restarted for each
-// repetition.
+// Measures the systems one after the other, so that no two of them run at the same time. Each system is restarted for
+// each repetition.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -159,7 +159,7 @@ async function measureLoad(inFlight: number, ground: Ground, options: LoadOption
   const readProcessors = () => ({
     system: treeProcessorMs(running.pids),
     'back end': treeProcessorMs([backEnd.pid]),
-    // Only this process: its children are the measured systems.
+    // Counts only this process, because its children are the measured systems.
     bench: process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
   });
   const servedBefore = await backEnd.countRequests();

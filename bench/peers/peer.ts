@@ -1,4 +1,4 @@
-// A system of the comparison: how it is started, what one request is, and what is stored when its response arrives.
+// Describes a system of the comparison: how to start it, its request, and the data it has stored when it responds.
 
 import type { Run } from '../run.ts';
 import type { Call } from '../targets/http-client.ts';
@@ -8,7 +8,7 @@ export interface Peer {
   readonly name: string;
   /** Name in tables and in the chart. */
   readonly title: string;
-  /** Programs, their versions and settings other than the defaults. */
+  /** The programs, their versions, and the settings that differ from the defaults. */
   readonly setup: string;
   /** Which data of a request is stored when its response arrives. */
   readonly durability: string;
@@ -28,7 +28,7 @@ export interface PeerOptions {
 export interface RunningPeer {
   /** URL to which requests are sent. */
   readonly url: string;
-  /** The request for a movie, in the form that the system takes. */
+  /** The request for a movie, in the form that the system expects. */
   readonly call: Call;
   /** Ids of the system's processes. The figures include their children. */
   readonly pids: readonly number[];

@@ -11,7 +11,7 @@ import type { Peer } from './peer.ts';
 import { startPeerProgram, startServer } from './servers.ts';
 import { installZeebe, zeebeVersion } from './zeebe-install.ts';
 
-/** A process with one service task between start and end. */
+/** A BPMN process with one service task between its start and its end. */
 const definition = `<?xml version="1.0" encoding="UTF-8"?>
 <bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL"
   xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="bench" targetNamespace="urn:bench">
@@ -90,8 +90,8 @@ async function startBroker(run: Run, fsync: boolean) {
 }
 
 /**
- * Returns a free UDP port for messages between cluster members. {@link findFreePort} is of no use here, because it
- * keeps the UDP port of the same number bound.
+ * Returns a free UDP port for messages between cluster members. {@link findFreePort} cannot be used here, because it
+ * keeps a UDP socket bound to the port that it returns.
  */
 async function findUdpPort(): Promise<number> {
   const socket = createSocket('udp4');
@@ -108,7 +108,7 @@ async function deploy(url: string): Promise<void> {
   if (!response.ok) throw new Error(`Zeebe refused the process: ${response.status} ${await response.text()}`);
 }
 
-/** Waits until a process completes: the broker learns about a new job stream only a moment after it is opened. */
+/** Waits until a process completes: the broker learns of a new job stream only a moment after the stream is opened. */
 async function untilFirstResponse(url: string): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {

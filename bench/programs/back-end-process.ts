@@ -1,4 +1,4 @@
-// Starts the back end of a run.
+// Starts the bench's back end as a separate process.
 
 import type { Run } from '../run.ts';
 import { startProgram } from './program.ts';

@@ -32,7 +32,7 @@ await runProgram('bare-express', async () => {
   return { ready: { url }, stop: () => close().then(() => engine.close()) };
 });
 
-/** Starts an execution, polls its task and updates it; returns the body in the response to the update. */
+/** Starts an execution, polls for its task and completes the task. Returns the body in the output of the execution. */
 async function callEngine(engine: HttpClient): Promise<string> {
   const executionId = await engine.text(start);
   await engine.text(poll);
@@ -52,9 +52,9 @@ interface HeldExchange {
 }
 
 /**
- * Adds the fewest exchanges with which a worker can serve a request: the client's exchange, the start of the execution,
- * the worker's exchange (which reports a result and takes the next task), and the call that passes the result to the
- * engine.
+ * Adds the routes that serve a request through a worker with as few exchanges as possible: the client's exchange, the
+ * start of the execution, the worker's exchange (which reports a result and takes the next task), and the call that
+ * passes the result to the engine.
  */
 function addExchanges(app: express.Express, engine: HttpClient): void {
   const clients: Clients = new Map();

@@ -11,7 +11,8 @@ import { rootDir } from './program.ts';
 const model = { workflow: 'moviesWF', task: 'movies_intake' } as const;
 
 /**
- * A copy of the workflow and its task type under other names, so that workers of other targets do not take its tasks.
+ * A copy of the workflow and of its task type under other names, so that workers of other targets do not take the tasks
+ * of the copy.
  */
 export interface BenchWorkflow {
   readonly workflow: string;

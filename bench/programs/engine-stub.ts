@@ -29,7 +29,7 @@ interface Start {
   readonly taskToDomain?: unknown;
 }
 
-/** How long an execution that has ended can be read, in milliseconds. */
+/** How long a completed execution can still be read, in milliseconds. */
 const keptMs = 3_000;
 
 /** Executions that can still be read. */
@@ -107,7 +107,7 @@ const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: s
       const execution = executions.get(executionId);
       const tasks = execution === undefined ? [] : [taskOf(executionId, execution)];
       const answer = { ...statusOf(executionId), workflowName: 'moviesWF', tasks, input: execution?.input };
-      // If the execution ends before the router starts to wait for it, the router reads its status.
+      // Kept for a while: the router reads the status of an execution that ended before the router began to wait.
       setTimeout(() => executions.delete(executionId), keptMs).unref();
       return { ...answer, workflowDefinition, workflowVersion: 1, priority: 0, variables: {} };
     },

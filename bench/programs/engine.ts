@@ -13,7 +13,7 @@ import { registerDefinitions } from './definitions.ts';
 import { startOwnPostgresql } from './postgresql.ts';
 import type { RouterEngine } from './stack.ts';
 
-/** Where an engine keeps executions. */
+/** The stores in which an engine can keep executions. */
 export const engineStores = ['sqlite', 'postgresql', 'redis'] as const;
 export type EngineStore = (typeof engineStores)[number];
 
@@ -67,7 +67,7 @@ const starts: Readonly<Record<EngineStore, (run: Run, choice: EngineChoice) => P
     const { url, pid, redis } = engine;
     const processes = async () => ({ engine: known(pid), database: known(redis.pid) });
     const pids = known(pid, redis.pid);
-    // As with `npm start -- --store redis`, the router uses the same server.
+    // As with `npm start -- --store redis`, the router uses the engine's Redis server.
     return { url, pids, routerEnv: { REDIS_URL: redis.url }, processes, databaseBytes: async () => Number.NaN };
   },
 };
@@ -91,7 +91,7 @@ function known(...pids: readonly (number | undefined)[]): number[] {
   return pids.filter((pid) => pid !== undefined);
 }
 
-/** Returns the size of the file and its write-ahead log. */
+/** Returns the size of the SQLite file and its write-ahead log in bytes; NaN when it is unknown. */
 function sqliteBytes(stateDir: string): number {
   const folder = join(stateDir, 'engine');
   try {

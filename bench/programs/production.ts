@@ -1,5 +1,5 @@
-// The parts of docker-compose.yml that a request passes through: two engines on one database, Redis, two routers, and a
-// load balancer for the workers. The clients of the bench alternate between the routers.
+// Starts the parts of docker-compose.yml that a request passes through: two engines on one database, Redis, two
+// routers, and a load balancer for the workers. The clients of the bench alternate between the routers.
 
 import { join } from 'node:path';
 import { clusterProperties, engineLogOptions, postgresqlProperties } from '../../dev/engine/engine-arguments.ts';
@@ -14,7 +14,10 @@ import { startOwnPostgresql } from './postgresql.ts';
 import { type RunningProgram, startProgram } from './program.ts';
 import { moviePath, type BenchRouter, startIdentityProvider, startOwn, startRouterOf } from './stack.ts';
 
-/** What the JVM chooses in a container with two processors and 1,536 MiB of memory when the heap may use 65 % of it. */
+/**
+ * The heap size and the garbage collector that the JVM chooses in a container with two processors and 1,536 MiB of
+ * memory, of which the heap may use 65 %.
+ */
 const engineJavaOptions = ['-Xmx998m', '-XX:+UseSerialGC', ...engineLogOptions];
 
 export interface Production {
@@ -65,7 +68,7 @@ async function startEngines(run: Run): Promise<{ urls: string[]; processes: Proc
   const properties = [postgresqlProperties, clusterProperties];
   const tuning = { properties, database: server.database, javaOptions: engineJavaOptions };
   const engines = [];
-  // One after the other, because the first engine creates the tables.
+  // The engines start one after the other, because the first one creates the tables.
   for (const name of ['a', 'b']) {
     run.step(`starting engine ${name}`);
     const engine = await startEngine({ port: await findFreePort(), stateDir: join(run.stateDir, name), tuning });

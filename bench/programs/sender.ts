@@ -1,10 +1,10 @@
-// The sender of a load: a separate process, so that it can have its own core. It receives plans and returns figures.
+// Sends loads, in a separate process so that the sender can have its own core. Receives plans and returns figures.
 
 import { loadFiguresOf } from '../measure/load-figures.ts';
 import { type LoadOptions, runLoad } from '../measure/open-loop.ts';
 import { runProgram } from '#lib/process/run-program.ts';
 
-/** A load in the form in which it is sent between processes, with the requests as text. */
+/** A load in the form in which it is passed to the sender's process, with the requests as text. */
 export interface Plan extends Omit<LoadOptions, 'requests'> {
   readonly requests: readonly { readonly name: string; readonly text: string }[];
 }

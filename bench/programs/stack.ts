@@ -1,4 +1,4 @@
-// The product as it runs in production: identity provider, router and workers, each in its own process.
+// Starts the product as it runs in production: identity provider, router and workers, each in its own process.
 
 import type { Run } from '../run.ts';
 import { type RunningProgram, startProgram } from './program.ts';
@@ -17,7 +17,7 @@ const tokenSeconds = 86_400;
 /** The path of every GET through the router. */
 export const moviePath = '/movies/Metropolis';
 
-/** What a router needs to know about an engine. */
+/** The address of an engine, and the router settings that it requires. */
 export interface RouterEngine {
   readonly url: string;
   /** Environment variables of a router in front of this engine. */
@@ -49,7 +49,7 @@ export async function startRouterOf(
     OAUTH_ISSUER: issuer,
     ROUTER_PORT: '0',
     OPS_PORT: '0',
-    // The limit counts as usual but rejects no request.
+    // The router counts requests for the rate limit as usual, but rejects none.
     ROUTER_RATELIMITPERSECOND: '1000000',
     ...env,
   });

@@ -1,9 +1,9 @@
-// A logarithmic axis: the position of each value, and the values that have a grid line.
+// A logarithmic axis: the position of each value, and the values at which a grid line can be drawn.
 
 export interface LogScale {
   /** Returns the position of a value, in pixels. */
   at(value: number): number;
-  /** Values with a grid line: 1, 2 and 5 times every power of ten. */
+  /** Values at which a grid line can be drawn: 1, 2 and 5 times every power of ten. */
   readonly ticks: readonly number[];
 }
 

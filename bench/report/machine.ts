@@ -1,4 +1,4 @@
-// Describes when and on which machine a run was made. Without this description, the figures of a run mean nothing.
+// Describes when and on which machine a run took place. Without this description, the figures of a run mean nothing.
 
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
@@ -23,7 +23,7 @@ export interface Circumstances {
   /** Share of all cores that other processes used just before the run, 0 to 1. */
   readonly busyBefore: number;
   readonly loadAverage: number;
-  /** Share of all cores that other processes used during the run, 0 to 1: the median of its measurements. */
+  /** Share of all cores that other processes used during the run, 0 to 1: the median over the measurements. */
   readonly busyDuring?: number;
 }
 
@@ -31,7 +31,7 @@ export interface Circumstances {
 const busyAbove = 0.1;
 
 /**
- * Measures the load of the machine for a second; call it before anything is started.
+ * Measures the load of the machine for a second. Call this function before the bench starts any program.
  * @param engine description of the engine
  */
 export async function lookAround(engine: string): Promise<Circumstances> {
@@ -58,7 +58,7 @@ export function describeCircumstances(circumstances: Circumstances): string {
   const { date, commit, machine, node, engine, busyBefore, busyDuring = busyBefore } = circumstances;
   const { cores, processor, memoryGiB } = machine;
   const busyShare = Math.max(busyBefore, busyDuring);
-  const busy = busyShare > busyAbove ? ` · BUSY MACHINE: others used ${Math.round(busyShare * 100)} % of it` : '';
+  const busy = busyShare > busyAbove ? ` · BUSY: other processes used ${Math.round(busyShare * 100)} % of the CPU` : '';
   return `${date.slice(0, 16)}Z · commit ${commit} · ${cores} cores (${processor}), ${memoryGiB} GiB · Node ${node} · ${engine}${busy}`;
 }
 

@@ -17,7 +17,7 @@ const valueWidth = 70;
 
 const legend = 'Filled dots: synchronised to disk (fsync) before the response. Logarithmic axes.';
 
-/** Grey and one strong colour; the browser selects the light or the dark colours. */
+/** The styles: grey, and one strong colour for the router. The browser selects the light or the dark variant. */
 const style = `<style>
 text { fill: #222; font: 13px sans-serif }
 .small { fill: #666; font-size: 11px }
@@ -108,7 +108,7 @@ function drawPanel(panel: Panel, results: readonly PeerResult[], { left, bottom 
   const x = logScale(values, { least: left, greatest: left + panelWidth - valueWidth });
   return [
     text([left, 28], panel.title, 'class="head"'),
-    text([left, 46], `${panel.load} in flight`, 'class="small"'),
+    text([left, 46], `requests in flight: ${panel.load}`, 'class="small"'),
     ...x.ticks.filter(isDecade).map((tick) => drawTick(tick, x, bottom)),
     ...points.map(({ load, ...row }, index) =>
       load === undefined ? '' : drawRow(panel, load, { ...row, x, y: yOf(index) }),

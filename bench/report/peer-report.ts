@@ -5,7 +5,7 @@ import type { LoadResult, PeerResult } from '../peers/measure-peers.ts';
 import { markdownTable, readable } from './tables.ts';
 
 export interface PeerReport {
-  /** When, where and on what the run was made, in one line. */
+  /** When and where the run took place, and with which versions, in one line. */
   readonly caption: string;
   /** `YYYY-MM-DD`. */
   readonly date: string;
@@ -24,15 +24,17 @@ export function peerReport({ caption, date, command, chart, results }: PeerRepor
     caption.replaceAll(' · ', ', '),
     [
       'Every system does the same work: a client sends an HTTP request, a durable step calls the same back end, and the',
-      "step's result is the HTTP response. Clients send their next request when they have the response (closed loop).",
-      'Each system runs alone on the machine, is started anew in each repetition, and the order of the systems rotates.',
+      "step's result is the HTTP response. Each client sends its next request when it has received the response to the",
+      'previous one (closed loop). Each system runs alone on the machine and is restarted for each repetition. The',
+      'order of the systems rotates.',
       'Figures are medians of the repetitions.',
     ].join('\n'),
     `![Latency, throughput and processor time of each system](${chart})`,
     figuresTable(results),
     [
-      `Cells of a load: p50 ms · p99 ms · requests/s. Processor time (of a request) and memory are those of all processes of the system`,
-      `at ${busyLoadOf(results)} in flight, without the client and the back end; shared memory pages count once.`,
+      'Each "in flight" column shows p50 ms · p99 ms · requests/s. Processor time (per request) and memory are those',
+      `of all processes of the system with ${busyLoadOf(results)} requests in flight, without the client and the back`,
+      'end; shared memory pages count once.',
       '"Stored": which data of a request is stored when its response arrives, and whether it was synchronised to disk (fsync).',
       '"Calls": requests that the back end received for each response.',
     ].join('\n'),
@@ -60,7 +62,7 @@ export function figuresTable(results: readonly PeerResult[]): string {
 }
 
 /**
- * Returns a list: the first failed request of each system, and every aborted repetition. Empty when nothing failed.
+ * Returns a list of the first failed request of each system and of every aborted repetition; empty when nothing failed.
  */
 export function failureList(results: readonly PeerResult[]): string {
   const failed = results.flatMap(({ title, loads, brokenOff = [] }) => {

@@ -2,12 +2,12 @@
 
 import { markdownTable } from './tables.ts';
 
-/** What was executed for all calls of a kind together, or while the engine was idle. */
+/** Totals for all calls of one kind, or for the time during which the engine was idle. */
 export interface Executed {
   /** Number of calls; 0 while the engine was idle. */
   readonly calls: number;
   readonly seconds: number;
-  /** Number of executions by text, without BEGIN and COMMIT. */
+  /** Number of executions by text of the statement, without BEGIN and COMMIT. */
   readonly statements: ReadonlyMap<string, number>;
   readonly commits: number;
   /** Transactions that got a transaction id, because they changed or locked a row. */

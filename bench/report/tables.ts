@@ -31,7 +31,7 @@ export function processorTable(results: readonly Result[]): string {
     target,
     ...names.map((name) => figures.processorMs[name]?.toFixed(2) ?? ''),
   ]);
-  return `Processor time for each request:\n\n${markdownTable([header, ...rows])}`;
+  return `Processor time per request:\n\n${markdownTable([header, ...rows])}`;
 }
 
 /** The router compared with another target at the same load: each figure is the router's divided by the target's. */

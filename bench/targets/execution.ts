@@ -1,4 +1,4 @@
-// The requests to the engine from targets that bypass the router. They have the same size as those of the router and
+// The requests that targets send to the engine without the router. They have the same size as those of the router and
 // its workers.
 
 import { createInbound } from '#lib/envelope/inbound.ts';

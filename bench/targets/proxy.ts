@@ -1,4 +1,4 @@
-// A target of one hop through stock Express Gateway to the back end: the cost of a gateway without workflows.
+// A target that reaches the back end in one hop through stock Express Gateway: the cost of a gateway without workflows.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -12,8 +12,8 @@ import type { Target } from './target.ts';
 const folder = join(rootDir, 'bench/proxy');
 
 /**
- * Ensures that stock Express Gateway is installed in a separate folder: in the product's own copy, stubs replace unused
- * packages.
+ * Ensures that stock Express Gateway is installed in a separate folder. The product's own copy is not stock: stubs
+ * replace packages that the product does not use.
  * @param install true to install it when it is missing (about 720 packages)
  * @returns false, after printing a line, when it is not installed
  * @throws Error when npm fails

@@ -1,5 +1,5 @@
-// The two usual alternatives to the router, both with a worker that uses the SDK's defaults: a status loop, and the
-// engine's synchronous endpoint.
+// Targets for the two usual alternatives to the router: polling the status of an execution, and the engine's
+// synchronous endpoint. Both use a worker with the SDK's defaults.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { sdkWorkflow } from '../programs/definitions.ts';
@@ -15,14 +15,14 @@ export interface SdkTargetOptions {
   readonly stateDir: string;
 }
 
-/** Pause of the status loop, in milliseconds. */
+/** Pause between two polls of the status, in milliseconds. */
 export const statusPauseMs = 20;
 const start = { method: 'POST', path: '/api/workflow', body: startBody(sdkWorkflow) } as const;
 const execute = { method: 'POST', path: `/api/workflow/execute/${sdkWorkflow.workflow}/1`, body: start.body } as const;
 
 /** Returns the target that starts an execution and reads its status every 20 ms. */
 export function createSdkDefault(options: SdkTargetOptions): Target {
-  const described = { name: 'sdk-default', text: `SDK defaults at the engine, status every ${statusPauseMs} ms` };
+  const described = { name: 'sdk-default', text: `SDK defaults, status polled every ${statusPauseMs} ms` };
   return createSdkTarget(described, options, async ({ engine }) => {
     const executionId = await engine.text(start);
     let ended: Ended;

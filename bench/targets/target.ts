@@ -1,5 +1,5 @@
-// A target of the benchmark: something that processes requests. Its own programs, if any, run only while it is
-// measured.
+// A target of the benchmark: a system that processes requests. Programs that only this target needs run only while
+// it is measured.
 
 export interface Target {
   readonly name: string;

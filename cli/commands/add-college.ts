@@ -21,14 +21,14 @@ import { CommandError, type Outcome } from '../outcome.ts';
 import { listWords } from '../output/list-words.ts';
 import { alignColumns } from '../output/table.ts';
 
-/** Address, task domain and gateway folder that the command line names. */
+/** Options of `add-college`: the adaptor's address, the task domain and the gateway folder. */
 export interface AddCollegeOptions {
   readonly url: string;
   readonly domain?: string;
   readonly dir?: string;
 }
 
-/** The command `add-college`: writes everything that a college needs. */
+/** The command `add-college`: writes the configuration that a college needs. */
 export const addCollege: CommandDefinition<AddCollegeOptions> = {
   name: 'add-college',
   description: 'Add a college: the address of its adaptor, and the task domain of its workers.',
@@ -59,7 +59,8 @@ const propertyFile = 'config/default.properties';
 async function runAddCollege(options: AddCollegeOptions, { args, host }: CommandContext): Promise<Outcome> {
   const dir = folderOf(options);
   const college = readCollege(args[0] ?? '', options);
-  // Read before the checks, so that the result of the checks still holds when the file is written.
+  // Read before the checks: a file that changes after this point is not written, so the result of the checks stays
+  // valid.
   const before = readIfExists(join(dir, propertyFile));
   const folder = await soundFolder(dir, host.env, 'nothing was added: the gateway already had these problems');
   const targets = targetsOf(college, folder);
@@ -115,7 +116,7 @@ function isConfigured(college: College, { config, origins }: LoadedConfig): bool
 /** Where the requests to a public path of a college go. */
 interface Target {
   readonly path: string;
-  /** The address, or where the workers of the college find it. */
+  /** The address, or the keys from which the workers of the college read it. */
   readonly to: string;
   readonly isAdaptor: boolean;
 }

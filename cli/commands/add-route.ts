@@ -20,7 +20,7 @@ import { CommandError, type Outcome } from '../outcome.ts';
 import { gatewayFile } from '../gateway/read-gateway.ts';
 import { alignColumns } from '../output/table.ts';
 
-/** Where the address goes: the first layer of the configuration. */
+/** The file that receives the back end's address: the first layer of the configuration. */
 const propertyFile = 'config/default.properties';
 
 /** The command `add-route`: writes everything that a route to a plain back end needs. */
@@ -77,7 +77,9 @@ async function runAddRoute(options: AddRouteOptions, { args, host }: CommandCont
   return describe(route, { url, key, ...written, undo: undoLine(dir, undoable) });
 }
 
-/** Returns one line for all names and keys of the route that are already used, and one for each overlap of paths. */
+/**
+ * Returns one line that lists all names and keys of the route that are already used, and one for each overlap of paths.
+ */
 async function findTaken(
   route: RouteToAdd,
   { folder: { loaded, gateway, definitions }, dir }: { folder: SoundFolder; dir: string },
@@ -128,7 +130,7 @@ interface Change {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Returns the changes of files that already exist, by path below the folder. */
+/** Returns the changes to files that already exist, by path below the folder. */
 function changedFiles({ route, folder: { loaded, gateway }, dir, properties }: Change): Map<string, FileChange> {
   const ofWorkflows = gateway.routes.filter(({ workflow }) => workflow !== undefined);
   const neighbours = new Set(ofWorkflows.flatMap(({ name, pipeline }) => [name, pipeline]));

@@ -53,7 +53,7 @@ export const apply: CommandDefinition<ApplyOptions> = {
 
 /**
  * Shows the plan, asks for confirmation and applies it.
- * @throws ConfigError, CommandError or EngineError; an error of a single step is part of the outcome
+ * @throws ConfigError, CommandError or EngineError; the error of a single step is part of the outcome
  */
 export async function runApply(options: ApplyOptions, context: CommandContext): Promise<Outcome> {
   if (options.dryRun === true) return runPlan(options, context);

@@ -54,7 +54,7 @@ interface CheckedFolder {
   readonly problems: readonly string[];
 }
 
-/** A folder in which nothing is wrong. */
+/** A folder without problems. */
 export interface SoundFolder extends CheckedFolder {
   readonly loaded: LoadedConfig;
   readonly gateway: GatewayValidation;

@@ -36,11 +36,11 @@ export const dump: CommandDefinition<DumpOptions> = {
 };
 
 /**
- * Writes the engine's definitions into files. Writes nothing when files would be overwritten without `--force`.
+ * Writes the engine's definitions into files. Without `--force`, writes nothing if a file would be overwritten.
  * @throws ConfigError, EngineError, or CommandError for names that cannot be file names
  */
 export async function runDump(options: DumpOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
-  // The folder need not exist.
+  // The folder need not exist. A new folder contains no configuration, so the default folder's is used.
   const isNew = options.dir !== undefined && !existsSync(options.dir);
   const { dir: _, ...elsewhere } = options;
   const engine = await openEngine(isNew ? elsewhere : options, host);

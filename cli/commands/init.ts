@@ -9,9 +9,9 @@ import { CommandError, type Outcome } from '../outcome.ts';
 import { quote } from '../output/quote.ts';
 import { countOf } from '../output/table.ts';
 
-/** Where the new gateway gets this package from. */
+/** Options of `init`: the source of this package for the new gateway. */
 export interface InitOptions {
-  /** What package.json names as the version of this package: a version, an address or the path of a file. */
+  /** The dependency to write to package.json: a version, a URL or the path of a file. */
   readonly package?: string;
 }
 

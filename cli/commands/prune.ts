@@ -119,13 +119,13 @@ async function toPlan(
   return { api, now, batchSize, rules, eventsOlderThanMs };
 }
 
-/** Where a run deletes, and the reason to show if it skips event records. */
+/** Texts about a run: the engine's address, and the reason to show if event records are skipped. */
 interface RunTexts {
   readonly address: string;
   readonly skipped: string;
 }
 
-/** Returns why event records are skipped when there is no database. */
+/** Returns the reason why event records are skipped when there is no database. */
 function skippedBy({ events }: PruneCommandOptions): string {
   return events
     ? 'event records are skipped: they need conductor.databaseURL or --database (postgresql://…, or sqlite:<file>, but not the file of an engine in a Docker virtual machine)'

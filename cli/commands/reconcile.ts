@@ -56,7 +56,7 @@ const routerForwardsNoRepair =
   'nothing was changed: the router does not forward repairs; call the engine directly with --engine <url>';
 
 /**
- * Runs reconcile rounds until they are complete. The error of a round is part of the outcome.
+ * Runs reconcile rounds until everything is inspected. The error of a round is part of the outcome.
  * @throws ConfigError, EngineError or CommandError
  */
 async function runReconcile(options: ReconcileOptions, context: CommandContext): Promise<Outcome> {
@@ -87,8 +87,8 @@ async function runReconcile(options: ReconcileOptions, context: CommandContext):
 }
 
 /**
- * Checks that no follow-up executions within the look-back have been pruned. No route starts them, so the general rules
- * of pruning cover them.
+ * Checks that follow-up executions within the look-back cannot have been pruned. No route starts follow-up executions,
+ * so the general prune rules apply to them.
  * @throws CommandError
  */
 function requireKept(config: Config, { lookBack }: ReconcileOptions): void {
@@ -150,7 +150,7 @@ function describeFindings({ findings }: RoundsSummary): string[] {
 }
 
 /**
- * Returns true when the execution has continued, was retried, or had its missing follow-up started; false when nothing
+ * Returns true when the execution continued or was retried, or its missing follow-up was started; false when nothing
  * was done, or while the result of a PATCH is unknown.
  */
 function isRepaired({ action, started }: ReconcileFinding): boolean {

@@ -4,7 +4,7 @@ import { runApply } from './apply.ts';
 import { addEngineOptions, type EngineAccessOptions } from '../engine/engine-access.ts';
 import type { CommandDefinition } from '../command-definition.ts';
 
-/** Options of `register`: engine, directory of the definitions, and what may be overwritten. */
+/** Options of `register`: engine, directory of the definitions, `--force` and `--dry-run`. */
 export interface RegisterOptions extends EngineAccessOptions {
   readonly force?: boolean;
   readonly dryRun?: boolean;

@@ -58,7 +58,10 @@ function toJson(route: RouteTableEntry): Record<string, unknown> {
 
 const columns = ['route', 'methods', 'path', 'scope', 'workflow', 'wait', 'task types', 'bulkhead', 'limits'];
 
-/** Each route has as many rows as it has paths, `bearer` steps or workflows; the first row shows what they share. */
+/**
+ * A route has as many rows as it has paths, `bearer` steps or workflows, whichever are most numerous. The first row
+ * also shows the values that apply to the whole route.
+ */
 function describe(table: readonly RouteTableEntry[]): string[] {
   return [...formatTable(columns, table.flatMap(describeRoute)), ...table.flatMap(describeNotes)];
 }

@@ -8,7 +8,7 @@ import { stackVariables } from '#lib/config/stack-variables.ts';
 import type { CommandDefinition } from '../command-definition.ts';
 import { CommandError } from '../outcome.ts';
 
-/** Flags of `start`, as `npm start` takes them. */
+/** Flags of `start`, the same as those of `npm start`. */
 export interface StartOptions {
   readonly store?: string;
   readonly verbose?: boolean;
@@ -31,7 +31,7 @@ export const start: CommandDefinition<StartOptions> = {
     { command: 'start', does: 'start engine, identity provider, router and workers on this machine' },
     { command: 'start --store redis', does: 'use an engine on Redis, which is faster and needs redis-server' },
   ],
-  // It runs until a signal and shows what happens meanwhile, so there is no document to print.
+  // The command prints what happens until a signal ends it, so there is no final document to print.
   hasJson: false,
   addOptions: (command) =>
     command
@@ -45,7 +45,7 @@ export const start: CommandDefinition<StartOptions> = {
   },
 };
 
-/** Imports the embedded stack, which the image does not contain. @throws CommandError when it is not there */
+/** Imports the embedded stack, which the image does not contain. @throws CommandError when the stack is missing */
 async function importStack(): Promise<EmbeddedStack> {
   const file = join(productDir, `dev/stack/run-stack${moduleExtension}`);
   if (!existsSync(file))

@@ -22,7 +22,7 @@ export interface StatusOptions extends EngineAccessOptions {
   readonly staleAfter: string;
 }
 
-/** The command `status`: compares engine and files, and shows the workers. */
+/** The command `status`: compares the engine with the files and shows the workers. */
 export const status: CommandDefinition<StatusOptions> = {
   name: 'status',
   description: 'Show the state of the engine, its definitions, workers and waiting tasks.',
@@ -86,7 +86,7 @@ async function readStatus(
   };
 }
 
-/** Counts executions in the engine's own index only: counting the routers' records would read all of them. */
+/** Counts executions in the engine's own index only: counting the routers' records would mean reading all of them. */
 async function countExecutions(call: SendRequest): Promise<Status['executions']> {
   if (!(await new IndexPresence(call).exists())) return null;
   const index = new EngineIndex(call);

@@ -17,7 +17,7 @@ export const test: CommandDefinition<{ json?: boolean }> = {
   addOptions: (command) => command.argument('[files...]', 'files or patterns (default: test/**/*.test.ts)'),
   run: async ({ json = false }, { args, host }) => {
     const files = args.length === 0 ? ['test/**/*.test.ts'] : args;
-    // One after the other: each file that starts a gateway starts an engine.
+    // Files run one after the other, because each file that starts a gateway also starts an engine.
     const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-concurrency=1'];
     // With --json, stdout is for the document of this command.
     const stdio: StdioOptions = ['inherit', json ? 2 : 'inherit', 'inherit'];

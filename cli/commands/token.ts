@@ -17,7 +17,7 @@ import { openOAuth } from './token/oauth-parts.ts';
 import { obtainToken, type TokenSource } from './token/obtain.ts';
 import type { CommandDefinition, CommandContext } from '../command-definition.ts';
 
-/** Options of `token`: where the token comes from, and the request that it is checked against. */
+/** Options of `token`: the source of the token, and the request for which the token is checked. */
 export interface TokenOptions extends TokenSource, FolderOptions {
   readonly route?: string;
   readonly method?: string;
@@ -25,7 +25,7 @@ export interface TokenOptions extends TokenSource, FolderOptions {
   readonly raw?: boolean;
 }
 
-/** The command `token`: obtains or reads an access token and says which routes accept it. */
+/** The command `token`: obtains or reads an access token and shows which routes accept it. */
 export const tokenCommand: CommandDefinition<TokenOptions> = {
   name: 'token',
   description:

@@ -10,19 +10,20 @@ export interface RouteToAdd {
   readonly summary: string;
   readonly paths: readonly string[];
   readonly methods: readonly string[];
-  /** Name of the workflow, of which version 1 is started. */
+  /** Name of the workflow; its version 1 is started. */
   readonly workflow: string;
-  /** Leading part of the public path that the back end does not see. */
+  /** Prefix that is removed from the public path before the back end is called. */
   readonly strip: string;
-  /** Scope for the methods that change data; none when absent. */
+  /** Scope that methods that change data require; none when absent. */
   readonly writeScope?: string | undefined;
-  /** Path parameter that is an MIS code; none when absent. */
+  /** Path parameter that contains an MIS code; none when absent. */
   readonly misCodes?: string | undefined;
 }
 
 /**
- * Returns the text with the apiEndpoint and the pipeline of the route, each after the last one that starts a workflow.
- * The document is parsed only for positions: if the YAML library wrote the file, it would reformat all of it.
+ * Returns the text with an apiEndpoint and a pipeline for the route, each after the last existing one that starts a
+ * workflow. The document is parsed only to find positions: if the YAML library wrote the file, it would reformat all of
+ * it.
  * @param neighbours names of the apiEndpoints and pipelines that start a workflow
  * @throws CommandError when `apiEndpoints` or `pipelines` is not a map with one key per line
  */
@@ -39,7 +40,7 @@ export function addToGatewayConfig(text: string, route: RouteToAdd, neighbours: 
     const { offset, indent } = placeIn(text, map, neighbours);
     return { offset, added: lines.map((line) => `${newline}${line === '' ? '' : indent + line}`).join('') };
   });
-  // From the end to the beginning, so that the remaining offsets stay valid.
+  // Text is inserted from the end to the beginning, so that the remaining offsets stay valid.
   return insertions
     .toSorted((one, other) => other.offset - one.offset)
     .reduce((edited, { offset, added }) => `${edited.slice(0, offset)}${added}${edited.slice(offset)}`, text);
@@ -76,7 +77,7 @@ function pipelineLines({ name, workflow, strip, writeScope, misCodes }: RouteToA
   ];
 }
 
-/** Returns a value as YAML on one line, with quotes around texts that YAML would otherwise read as something else. */
+/** Returns a value as YAML on one line, with quotes around strings that YAML would otherwise read as something else. */
 function inline(value: unknown): string {
   const flowCollectionPadding = !Array.isArray(value);
   return stringify(value, {
@@ -87,7 +88,10 @@ function inline(value: unknown): string {
   }).trimEnd();
 }
 
-/** Returns the end of the line of the last neighbour, or of the last entry, and the indentation of the keys. */
+/**
+ * Returns the offset at the end of the last neighbour (or, without one, of the last entry) and the indentation of the
+ * keys.
+ */
 function placeIn(text: string, map: YAMLMap, neighbours: ReadonlySet<string>): { offset: number; indent: string } {
   const nameOf = ({ key }: Pair) => String(isScalar(key) ? key.value : key);
   const after = map.items.findLast((pair) => neighbours.has(nameOf(pair))) ?? map.items.at(-1);

@@ -3,8 +3,8 @@
 import { Properties, type PropertyNode } from 'properties-file/parser';
 
 /**
- * Returns the text with these values by key. An existing key keeps its place; a new key comes after the last one
- * that shares the longest dotted prefix (`adaptor.003.url` after `adaptor.002.domain`), otherwise at the end.
+ * Sets each key to its value and returns the edited text. An existing key keeps its place; a new key comes after the
+ * last key that shares the longest dotted prefix (`adaptor.003.url` after `adaptor.002.domain`), otherwise at the end.
  * Keys and values are escaped only where the syntax requires it.
  */
 export function setProperties(text: string, values: Readonly<Record<string, string>>): string {
@@ -17,7 +17,7 @@ function setProperty(text: string, key: string, value: string): string {
   // When a key is repeated, its last occurrence counts.
   const existing = properties.findLast((property) => property.key === key);
   const line = `${escape(key, /[\s=:\\#!]/g)}=${escape(value, /^\s|[\\\n\r]/g)}`;
-  // Each line keeps its own line break: a file may mix several kinds.
+  // Each line keeps its own line break, because a file may mix several kinds of them.
   const lines = text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
   const last = existing ?? closestTo(key, properties);
   const end = last?.endingLineNumber ?? lines.length;
@@ -26,7 +26,7 @@ function setProperty(text: string, key: string, value: string): string {
   return lines.map((one) => (/[\r\n]$/.test(one) ? one : `${one}${eolCharacter}`)).join('');
 }
 
-/** Returns the last property with the longest dotted prefix in common with the key; undefined without a common part. */
+/** Returns the last of the properties that share the longest dotted prefix with the key; undefined when none does. */
 function closestTo(key: string, properties: readonly PropertyNode[]): PropertyNode | undefined {
   const parts = key.split('.');
   const inCommon = (property: PropertyNode) => {

@@ -1,11 +1,11 @@
-// The task definition and the workflow definition of a route to a plain back end.
+// Generates the task definition and the workflow definition of a route to a plain back end.
 
 import { taskTypeOfBackEnd } from '#lib/config/back-end-name.ts';
 import type { Config } from '#lib/config/schema.ts';
 import { type Definitions, fileOf } from '#lib/conductor/definitions/load-definitions.ts';
 import type { TaskDefinition, WorkflowDefinition } from '#lib/conductor/definitions/schema.ts';
 
-/** What the definitions of a route depend on. */
+/** The values from which the definitions of a route are generated. */
 export interface RouteDefinitionOptions {
   /** Name of the back end. */
   readonly name: string;
@@ -16,9 +16,12 @@ export interface RouteDefinitionOptions {
   readonly definitions: Definitions;
 }
 
-/** Time that a worker needs to fetch the task and to report the result, as `check` counts it. */
+/** Time, in seconds, that `check` allows a worker for fetching the task and reporting the result. */
 const workerMarginSeconds = 2;
-/** Long enough that a restart of the engine does not time out the task of a write. */
+/**
+ * Response timeout of the task of a write, in seconds: longer than a restart of the engine, during which the task must
+ * not time out.
+ */
 const writeSeconds = 90;
 
 /** Returns the name of the workflow of a back end. */
@@ -67,7 +70,7 @@ export function routeDefinitions({ name, writes, config, definitions }: RouteDef
   ]);
 }
 
-/** Formats as Prettier does: a list of one short text is on one line. */
+/** Formats a definition as Prettier does: an array of one short string stays on one line. */
 function toText(definition: object): string {
   return `${JSON.stringify(definition, null, 2).replace(/\[\n\s+("[^"\n]*")\n\s+\]/g, '[$1]')}\n`;
 }

@@ -1,4 +1,4 @@
-// How to undo what a command has written.
+// Tells the operator how to undo the changes that a command has made to files.
 
 import { spawnSync } from 'node:child_process';
 import { join, relative, resolve } from 'node:path';
@@ -25,8 +25,8 @@ export function areCommitted(dir: string, files: readonly string[]): boolean {
 }
 
 /**
- * Returns a shell command that undoes the change or, if the changed files were not committed, a line that says what to
- * remove.
+ * Returns a line with a shell command that undoes the change or, if the changed files were not committed, with
+ * instructions on what to remove.
  */
 export function undoLine(dir: string, { changed, created = [], wereCommitted }: Written): string {
   if (!wereCommitted) {

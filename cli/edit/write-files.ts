@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname, resolve } from 'node:path';
 import { CommandError, linesOf } from '../outcome.ts';
 
-/** The change of one file. */
+/** A change to one file. */
 export interface FileChange {
   /** The text that the change is based on; undefined for a new file. */
   readonly before: string | undefined;
@@ -19,8 +19,8 @@ export function editFile(dir: string, file: string, edit: (text: string) => stri
 
 /**
  * Writes the files, then runs `verify` and returns its result. When a file cannot be written or `verify` rejects, every
- * file is restored and the error is thrown. What another program, such as a second `add-route`, has written in the
- * meantime is never overwritten.
+ * file is restored and the error is thrown. Changes that another program, such as a second `add-route`, has made in the
+ * meantime are never overwritten.
  * @param changes by path below `dir`
  * @throws CommandError when a file has changed since it was read, or cannot be restored because it has changed again
  */
@@ -31,7 +31,7 @@ export async function writeFilesVerified<T>(
 ): Promise<T> {
   const files = [...changes].map(([file, change]) => {
     const path = resolve(dir, file);
-    // Restored as bytes, because the text of a file that is not UTF-8 has replacement characters.
+    // Files are restored from their bytes: decoding a file that is not UTF-8 would replace its invalid bytes.
     return { file, path, bytes: existsSync(path) ? readFileSync(path) : undefined, ...change };
   });
   const changed = files.filter(({ bytes, before }) => bytes?.toString() !== before);
@@ -67,8 +67,8 @@ function changedMeanwhile(file: string): string {
 }
 
 /**
- * Returns true when a file has neither its previous text nor the new text. If the write failed, it may have only the
- * beginning of the new text.
+ * Returns true when another program has changed the file, so that it has neither its previous text nor the new text. A
+ * failed write may leave only the beginning of the new text; that does not count as a change by another program.
  */
 function hasForeignText({ path, before, after }: FileChange & { readonly path: string }): boolean {
   const text = readIfExists(path);

@@ -1,11 +1,11 @@
-// Base URLs of an engine's servers, or of the router in front of them.
+// Parses the base URLs of an engine's servers, or of the router in front of them.
 
 import { CommandError } from '../outcome.ts';
 
 /** The servers of one engine. */
 export interface BaseUrls {
   readonly origins: string[];
-  /** Path before that of each call. */
+  /** Path that is put before the path of each call. */
   readonly prefix: string;
   /** The URLs without credentials, for messages. */
   readonly addresses: readonly string[];
@@ -13,7 +13,7 @@ export interface BaseUrls {
 
 /**
  * Parses the base URLs of one engine's servers.
- * @param suffix path that the prefix ends with
+ * @param suffix path to append to the prefix
  * @throws CommandError unless all of them are http or https URLs with the same path
  */
 export function parseBaseUrls(urls: readonly string[], suffix: string): BaseUrls {

@@ -1,4 +1,4 @@
-// Redis and the engine's database: the configuration names those of one engine, and commands can call another one.
+// Drops the configured Redis and engine database when a command calls an engine that they do not belong to.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { StackKey } from '../gateway/command-config.ts';
@@ -9,20 +9,20 @@ export interface CalledEngine {
   readonly addresses: readonly string[];
   readonly configured: {
     readonly what: 'engine' | 'router';
-    /** Key of the addresses. */
+    /** Configuration key that sets the addresses. */
     readonly key: keyof Config;
     readonly addresses: readonly string[];
   };
-  /** Keys that the command uses. */
+  /** Configuration keys that the command uses. */
   readonly keys: readonly StackKey[];
 }
 
 const storeKeys = ['redis.url', 'conductor.databaseURL'] as const;
 
 /**
- * Returns the configuration, without Redis and database if the command calls an engine other than the configured one: with
- * them, the command would delete the data of executions that only the configured engine has. Writes a line to stderr
- * when the command would have used these stores.
+ * Returns the configuration, without Redis and the database if the command calls an engine other than the configured
+ * one. With these stores, which belong to the configured engine, the command would delete the data of executions that
+ * only that engine has. Writes a line to stderr when the command would have used these stores.
  */
 export function withOwnStores(config: Config, called: CalledEngine, stderr: Host['stderr']): Config {
   const { addresses, configured, keys } = called;

@@ -15,11 +15,11 @@ import { type RouteTableEntry, type WorkflowTarget, createRouteTable, versionsOf
 /** Options that select definitions. */
 export interface ScopeOptions extends EngineAccessOptions {
   readonly dir?: string;
-  /** Name patterns, `*` for any text; all definitions when absent. */
+  /** Name patterns, in which `*` matches any text; absent to select all definitions. */
   readonly only?: readonly string[];
 }
 
-/** Options of `plan`, which `apply` shares. */
+/** Options that `plan` and `apply` share. */
 export interface PlanCommandOptions extends ScopeOptions {
   readonly prune?: boolean;
   readonly force?: boolean;
@@ -36,7 +36,7 @@ export interface ShownChange extends ChangeImpact {
 /** A plan with the impact of its changes. */
 export interface ShownPlan extends Plan {
   readonly changes: readonly ShownChange[];
-  /** One line for each workflow version that a route starts and that neither the files nor the engine has. */
+  /** One line for each workflow version that a route starts but that neither the files nor the engine contains. */
   readonly missing: readonly string[];
 }
 
@@ -115,7 +115,10 @@ function routesStarting({ action, kind, name, version }: Change, table: readonly
     .map(({ route }) => route);
 }
 
-/** Finds versions that a route starts but neither the files nor the engine has. Requests for them get a 503. */
+/**
+ * Finds workflow versions that a route starts but that neither the files nor the engine contains. Requests that would
+ * start them get a 503.
+ */
 function findMissing(
   started: readonly { readonly route: string; readonly workflow: WorkflowTarget }[],
   known: readonly { readonly name: string; readonly version: number }[],

@@ -21,12 +21,12 @@ export interface DumpedFile {
   readonly diff: readonly string[];
 }
 
-/** Where and what to dump. */
+/** The definitions to dump and the directory to dump them into. */
 export interface DumpOptions {
   readonly dir: string;
   /** Selects definitions by name. */
   readonly concerns: (name: string) => boolean;
-  /** The event handlers of the directory, with one for each college in place of a template. */
+  /** The event handlers of the directory; each template is replaced with one handler for each college. */
   readonly eventHandlers: Definitions['eventHandlers'];
 }
 

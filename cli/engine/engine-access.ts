@@ -1,4 +1,4 @@
-// Access to the engine's API, directly or through the router with an OAuth client.
+// Opens connections to the engine's API, directly or through the router with an OAuth client.
 
 import type { Command } from 'commander';
 import type { Config } from '#lib/config/schema.ts';
@@ -20,7 +20,7 @@ import { type CalledEngine, withOwnStores } from './configured-stores.ts';
 export interface EngineAccessOptions extends FolderOptions {
   /** Base URL of the engine, or of each of its servers, comma-separated. */
   readonly engine?: string;
-  /** Base URL of the router, or true for that of `conductor.apiURL`. Excludes `engine`. */
+  /** Base URL of the router, or true for the one in `conductor.apiURL`. Cannot be combined with `engine`. */
   readonly router?: string | true;
   readonly clientId?: string;
   readonly clientSecret?: string;
@@ -37,7 +37,10 @@ export function addEngineOption(command: Command): Command {
   );
 }
 
-/** Adds `--dir`, `--engine` and `--router` with its client options, for commands whose calls the router forwards. */
+/**
+ * Adds `--dir`, `--engine`, `--router` and the client options of `--router`, for commands whose calls the router
+ * forwards.
+ */
 export function addEngineOptions(command: Command): Command {
   return addEngineOption(command)
     .option(
@@ -53,7 +56,7 @@ export interface EngineAccess {
   /** The requested address, for messages. */
   readonly address: string;
   readonly api: MetadataApi;
-  /** Finds executions by the engine's index, or by the routers' records in Redis. */
+  /** Finds executions through the engine's index, or through the routers' records in Redis. */
   readonly executions: ExecutionApi;
   /** Sends any request to the engine's API. The router forwards only some of them. */
   readonly call: SendRequest;
@@ -63,16 +66,22 @@ export interface EngineAccess {
 
 /** How a command uses the engine. */
 export interface EngineUse {
-  /** Further keys that the command uses. A running stack provides them if the command uses its engine. */
+  /**
+   * Further configuration keys that the command uses. If the command uses the engine of a running stack, the stack
+   * provides their values.
+   */
   readonly keys?: readonly StackKey[];
-  /** True for a command that deletes executions: it works while the Redis with the records is full. Default: false. */
+  /**
+   * True for a command that deletes executions: it must work even while the Redis that holds the records is full.
+   * Default: false.
+   */
   readonly worksWhenFull?: boolean;
 }
 
 /**
- * Loads the configuration and opens a connection to the engine. The address comes from the first of these that has
- * one: the option, the configuration, the running stack. The configured Redis and database are used only with the
- * configured engine.
+ * Loads the configuration and opens a connection to the engine. The address comes from the option, else from the
+ * configuration, else from the running stack. The configured Redis and database are used only with the configured
+ * engine.
  * @throws ConfigError; CommandError when an address or a client is missing or refused; EngineError when the router does
  *   not respond. An unreachable engine is detected by the first request.
  */
@@ -99,7 +108,7 @@ export async function openEngine(
     const token = router === undefined ? undefined : await fetchToken(send, clientOf(options, config));
     const headers: Record<string, string> = token === undefined ? {} : { 'x-authorization': token };
     const call: SendRequest = (request) => send({ ...request, headers: { ...headers, ...request.headers } });
-    // Each search reports why it fails, so the connection to Redis does not have to.
+    // Each search reports why it fails, so the connection to Redis does not have to log it.
     const executions = await openExecutions(call, config, { log: createLog('cli', 'silent'), worksWhenFull });
     return {
       address,
@@ -115,7 +124,7 @@ export async function openEngine(
   }
 }
 
-/** Where the router keeps its records of executions. */
+/** Keys that say where the router keeps its records of executions. */
 const recordKeys = ['redis.url', 'records.keyPrefix'] as const;
 
 function addressKeys({ engine, router }: EngineAccessOptions, keys: readonly StackKey[]): readonly StackKey[] {
@@ -130,7 +139,7 @@ function configuredOf({ router }: EngineAccessOptions, config: Config): CalledEn
   return { what: 'router', key: 'conductor.apiURL', ...parseBaseUrls([routerUrlOf(true, config)], '') };
 }
 
-/** Returns the base URL of the router: the given one, or that of `conductor.apiURL`, which the workers use. */
+/** Returns the base URL of the router: the given one, or the one in `conductor.apiURL`, which the workers use. */
 export function routerUrlOf(router: string | true, config: Config): string {
   return router === true ? config['conductor.apiURL'].replace(/\/conductor\/api\/?$/, '') : router;
 }
@@ -151,7 +160,7 @@ function clientOf({ clientId, clientSecret }: EngineAccessOptions, config: Confi
   return { id, secret };
 }
 
-/** Exchanges key and secret for a token, as Conductor's SDKs do. */
+/** Exchanges a client's id and secret for a token, as Conductor's SDKs do. */
 async function fetchToken(send: (request: EngineRequest) => Promise<EngineResponse>, client: Client): Promise<string> {
   const { status, body } = await send({
     method: 'POST',

@@ -1,4 +1,4 @@
-// Loads the configuration for a command: the router's own, with addresses of a running `npm start` as fallback.
+// Loads the router's configuration for a command, with the addresses of a running `npm start` as fallback.
 
 import { join, resolve } from 'node:path';
 import { loadConfig } from '#lib/config/load.ts';
@@ -23,8 +23,8 @@ function valuesOf(stack: RunningStack) {
 }
 
 /**
- * Keys whose value belongs to an address: the running stack's value is used only if that address is not configured. If
- * there are several addresses, this applies to the one that the run needs.
+ * Keys whose values are valid only for the address in another key, listed here: the running stack's value is used only
+ * if that address is not configured. If several addresses are listed, the one that the run needs decides.
  */
 const belongsTo: Partial<Record<StackKey, readonly StackKey[]>> = {
   'conductor.databaseURL': ['conductor.url'],

@@ -1,4 +1,4 @@
-// The folder of the gateway that a command acts on: the working directory, or the one that `--dir` names.
+// Selects the gateway folder that a command acts on: the working directory, or the one that `--dir` names.
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -17,7 +17,7 @@ export interface FolderOptions {
  */
 export const rootDir = gatewayDir();
 
-/** Adds `--dir`. @param what what the folder is to the command */
+/** Adds `--dir`. @param what description of the folder in the help of the command */
 export function addDirOption(
   command: Command,
   what = 'folder with the gateway configuration and the definitions',
@@ -33,8 +33,8 @@ export function folderOf({ dir }: FolderOptions): string {
 }
 
 /**
- * Returns the folder whose configuration is used. For a folder that contains only definitions, as `dump` writes them,
- * this is the default folder of the gateway.
+ * Returns the folder whose configuration is used. For a folder that contains only definitions, such as one that `dump`
+ * has written, this is the default gateway folder.
  * @throws CommandError when the folder of `--dir` does not exist
  */
 export function configFolderOf(options: FolderOptions): string {

@@ -31,7 +31,7 @@ export async function findGateway(config: Config, dir: string): Promise<Gateway 
   return existsSync(gatewayFile(config, dir).file) ? readGateway(config, dir) : undefined;
 }
 
-/** Returns the route of this name. @throws CommandError that lists the existing routes */
+/** Returns the route with this name. @throws CommandError that lists the existing routes */
 export function routeNamed<Route extends { readonly name: string }>(routes: readonly Route[], name: string): Route {
   const found = routes.find((route) => route.name === name);
   if (found !== undefined) return found;

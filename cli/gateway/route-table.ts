@@ -1,4 +1,4 @@
-// The effective route table: policies and limits of each public path, with the values of the configuration filled in.
+// Builds the effective route table: the policies and limits of each public path, with configuration values filled in.
 
 import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -10,7 +10,7 @@ import { pathsOf, type PipelineStep } from '../../gateway/plugin-api/gateway-con
 import { actionsOf } from '../../gateway/plugin-api/gateway-routes.ts';
 import type { RouteLimits } from '../../gateway/plugin-api/policy.ts';
 
-/** One apiEndpoint of the gateway configuration. Properties of policies that its pipeline lacks are absent. */
+/** One apiEndpoint of the gateway configuration. A property is absent when the pipeline has no policy that sets it. */
 export interface RouteTableEntry {
   /** Name of the apiEndpoint, as in metrics and logs. */
   readonly route: string;
@@ -21,11 +21,13 @@ export interface RouteTableEntry {
   readonly host?: string;
   /** The `bearer` steps. A request must satisfy every step whose condition it meets. */
   readonly bearer: readonly BearerStep[];
-  /** The first of `bearer`, in the form that was used before all of them were listed. */
+  /** The first entry of `bearer`, in the older format, which has room for only one. */
   readonly access: Access;
-  /** The workflows that the route starts, one for each step: steps with a condition serve some of the requests. */
+  /**
+   * The workflows that the route starts, one for each step: a step with a condition serves only some of the requests.
+   */
   readonly workflows: readonly RoutedWorkflow[];
-  /** The first of `workflows`, in the form that was used before a route could have several. */
+  /** The first entry of `workflows`, in the older format, which has room for only one. */
   readonly workflow?: WorkflowTarget;
   readonly responseDeadlineMs?: number;
   readonly bulkhead?: RouteBulkhead;
@@ -39,7 +41,7 @@ export interface WorkflowTarget {
   readonly name: string;
   readonly version?: number;
   readonly versions?: Readonly<Record<string, number>>;
-  /** Task types of all versions; absent when a version is in no file. */
+  /** Task types of all versions; absent when a version is not defined in any file. */
   readonly taskTypes?: readonly string[];
 }
 
@@ -56,7 +58,7 @@ export interface BearerStep {
   readonly scopes: readonly string[];
   /** The token needs one of these scopes. */
   readonly anyScope: readonly string[];
-  /** Needed in addition by every method but GET, HEAD and OPTIONS. */
+  /** Scope that every method except GET, HEAD and OPTIONS requires in addition. */
   readonly writeScope?: string;
   /** Condition of the step with its parameters: `method PATCH`. */
   readonly condition?: string;
@@ -72,7 +74,7 @@ export interface Access extends Omit<BearerStep, 'condition'> {
 export interface RouteBulkhead {
   /** `movies`, or `adaptor :mis` for one bulkhead per back end. */
   readonly name: string;
-  /** Task domain by the value of the path parameter; other values go to the default worker pool. */
+  /** Task domain by the value of the path parameter; tasks for other values go to the default worker pool. */
   readonly domains: Readonly<Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-// The routes of gateway.config.yml with the data that the timeout check needs.
+// Lists the routes of gateway.config.yml with the data that the timeout check needs.
 
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import type { Route } from '#lib/conductor/definitions/timeouts.ts';

@@ -27,7 +27,7 @@ export interface RuleOptions {
   readonly workflow?: string;
 }
 
-/** Where the rules of the configuration come from. */
+/** The sources from which the configured rules are derived. */
 interface RuleSources {
   readonly config: Config;
   readonly routes: readonly RouteWorkflow[];
@@ -37,8 +37,8 @@ interface RuleSources {
 }
 
 /**
- * Returns the rules of the configuration, restricted to what the options select; with `--older-than`, rules with that age
- * instead: one, or one for each workflow of the route.
+ * Returns the configured rules, restricted to the executions that the options select. With `--older-than`, returns
+ * rules with that age instead: a single rule, or one for each workflow of the route.
  * @throws CommandError when the options are not valid, EngineError
  */
 export async function rulesFor(options: RuleOptions, sources: RuleSources): Promise<PruneRule[]> {
@@ -59,7 +59,7 @@ export async function rulesFor(options: RuleOptions, sources: RuleSources): Prom
     const selected = rule.statuses.filter((one) => statuses.includes(one));
     if (selected.length === 0) return [];
     if (selected.length === rule.statuses.length) return [rule];
-    // The name of a general rule is that of its states.
+    // A general rule is named after its states, so its name is rebuilt from the selected states.
     const where = rule.statuses.length === endedStatuses.length ? rule.name : route && nameOfRoute(route);
     return [{ ...rule, name: [where, nameOf(selected)].filter(Boolean).join(', '), statuses: selected }];
   });

@@ -8,7 +8,7 @@ import type { RouteToAdd } from '../edit/gateway-config.ts';
 import { workflowOfBackEnd } from '../edit/route-definitions.ts';
 import { CommandError } from '../outcome.ts';
 
-/** The options of `add-route`. Lists are not split yet. */
+/** The options of `add-route`. Lists are still comma-separated strings. */
 export interface AddRouteOptions {
   readonly path: string;
   readonly methods: string;

@@ -1,4 +1,4 @@
-// The option `--stale-after`: how long after its last poll a worker counts as gone.
+// The option `--stale-after`: the time after its last poll at which a worker counts as inactive.
 
 import type { Command } from 'commander';
 import { parseDuration } from './duration.ts';
@@ -14,7 +14,10 @@ export function addStaleAfterOption(command: Command): Command {
   );
 }
 
-/** Returns milliseconds. A bare number is in seconds. @throws CommandError when it is not a duration */
+/**
+ * Returns the duration in milliseconds. A number without a unit is in seconds.
+ * @throws CommandError when it is not a duration
+ */
 export function parseStaleAfter(text: string): number {
   return parseDuration(/^\d+(?:\.\d+)?$/.test(text) ? `${text}s` : text, option);
 }

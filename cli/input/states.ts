@@ -6,7 +6,7 @@ import { CommandError } from '../outcome.ts';
 
 /** Conductor's workflow states, in the order of the help. */
 const everyStatus: readonly WorkflowStatus[] = ['RUNNING', ...endedStatuses, 'PAUSED'];
-/** States of the router's documents that have another name in Conductor. */
+/** State names in the router's documents that differ from Conductor's names. */
 const aliases: Readonly<Record<string, WorkflowStatus>> = { CANCELLED: 'TERMINATED' };
 
 /**
@@ -31,5 +31,5 @@ export function parseWords<Word extends string>(
   });
 }
 
-/** Returns a state in the spelling of options: `timed-out`. */
+/** Returns a state as options spell it: `timed-out`. */
 const optionWord = (state: string) => state.toLowerCase().replaceAll('_', '-');

@@ -1,4 +1,4 @@
-// Terminal colours: lines carry escape sequences, which are removed when the stream has no colours.
+// Colours text for terminals with escape sequences, which are removed for streams without colours.
 
 import { WriteStream } from 'node:tty';
 import { stripVTControlCharacters, styleText } from 'node:util';
@@ -34,7 +34,7 @@ export function hasColours({ isTTY }: Output, env: NodeJS.ProcessEnv): boolean {
   return (isTTY === true || env['FORCE_COLOR'] !== undefined) && WriteStream.prototype.getColorDepth(env) > 2;
 }
 
-/** Returns the number of columns of a text, without escape sequences. */
+/** Returns the number of columns that a text occupies; escape sequences do not count. */
 export function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }

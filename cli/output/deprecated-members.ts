@@ -1,4 +1,4 @@
-// Deprecated names of members in the JSON output. Each repeats the member that replaced it.
+// Repeats members of the JSON output under their deprecated names.
 
 /** The current name of each deprecated member. */
 const deprecatedMembers = {

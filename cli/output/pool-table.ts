@@ -6,7 +6,8 @@ import { formatSpan } from '../input/duration.ts';
 import { formatTable } from './table.ts';
 
 /**
- * Returns the lines of the table, its head first. Ids and domains come from workers: control characters are escaped.
+ * Returns the lines of the table, headings first. Ids and domains come from workers, so their control characters are
+ * escaped.
  */
 export function formatPools(pools: readonly WorkerPool[]): string[] {
   return formatTable(['task type', 'domain', 'waiting', 'last poll', 'worker'], pools.flatMap(toRows));

@@ -10,7 +10,10 @@ import { describeKey } from './idempotency.ts';
 import { allowOnly, respondWith, BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
-/** Returns the router of one college, to be mounted at its base path. Lists are also below `/mock/colleges/{mis}`. */
+/**
+ * Returns the router of one college, to be mounted at its base path. Lists are also served below
+ * `/mock/colleges/{mis}`.
+ */
 export function createCollegeAdaptor(store: Store, mis: string): Router {
   const lists = Router({ caseSensitive: true });
   addTermList(lists, store, mis);
@@ -106,8 +109,10 @@ function refuseOtherMis(request: Request, mis: string): void {
   throw new BackEndError('400 mis-mismatch', `the query parameter mis must be the college of the path, ${mis}`);
 }
 
-/** Returns a predicate for a query parameter: it accepts each of the parameter's values, or
- * every value when the parameter has none. */
+/**
+ * Returns a predicate for a query parameter: it accepts the parameter's values, or every value when the parameter has
+ * none.
+ */
 function filterOf(request: Request, name: string): (value: string) => boolean {
   const accepted = valuesOf(request, name);
   return (value) => accepted.length === 0 || accepted.includes(value);

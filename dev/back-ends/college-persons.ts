@@ -52,7 +52,7 @@ const addPerson: PersonWrite = ({ persons, identity: { misCode }, fields, origin
     throw new BackEndError('409 person-exists', 'the college already has a person with this sisPersonId');
   }
   persons.save(person, origin);
-  // Relative to the request (RFC 9110 section 10.2.2), since clients of the router use another path.
+  // Relative to the request's URL (RFC 9110 section 10.2.2), since clients of the router use another path.
   return { status: 201, headers: { location: `persons/${encodeURIComponent(person.sisPersonId)}` }, body: person };
 };
 

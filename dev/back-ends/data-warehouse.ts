@@ -1,4 +1,4 @@
-// A stand-in for the learning-management data warehouse: the last sync of each college.
+// A stand-in for the learning-management data warehouse: serves the last sync of each college.
 
 import { type Request, Router } from 'express';
 import { allowOnly, respondWith, BackEndError } from './json-response.ts';

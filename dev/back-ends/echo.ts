@@ -1,4 +1,4 @@
-// An endpoint that responds with the request as received, byte by byte, to show what the router and workers forward.
+// An endpoint that responds with the request as received, byte for byte, to show what the router and workers forward.
 
 import { Router } from 'express';
 import { respondWith } from './json-response.ts';

@@ -1,4 +1,4 @@
-// MDM's governance log: notifications and shares with their responses, each delivery logged once.
+// MDM's governance log: notifications and results of shares with their responses. Each delivery is logged once.
 
 import type { SQLInputValue } from 'node:sqlite';
 import { parseRecord, type Store } from './store.ts';
@@ -58,7 +58,7 @@ export function logOnce<T>(
   });
 }
 
-/** Returns entries in log order: the delivery with `entryId`, `kind`, `status` and `recordedAt` added. */
+/** Returns entries in log order. Each is the delivery with `entryId`, `kind`, `status` and `recordedAt` added. */
 export function findEntries(store: Store, { executionId, sisPersonId }: LogQuery): object[] {
   const rows = store.all(
     `SELECT * FROM governance_log

@@ -1,4 +1,5 @@
-// `Idempotency-Key` on writes: applies the write once, stores the response and replays it for repeated requests.
+// Handles `Idempotency-Key` on writes: applies the write once, stores the response and replays it for repeated
+// requests.
 
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
@@ -50,7 +51,7 @@ export function applyOnce(store: Store, { mis, request, body }: Write, apply: ()
   });
 }
 
-/** Describes a key: its number of requests and of applied writes, the latter counted in the journal of writes. */
+/** Describes a key: the number of requests with the key, and of applied writes according to the journal of writes. */
 export function describeKey(store: Store, mis: string, key: string): JsonResponse {
   const row = store.get('SELECT * FROM idempotency_keys WHERE mis = ? AND idempotency_key = ?', mis, key);
   if (row === undefined) throw new BackEndError('404 unknown-idempotency-key', 'no write with this key was received');

@@ -26,7 +26,9 @@ export class BackEndError extends Error {
   }
 }
 
-/** Wraps a function that returns a response or throws a {@link BackEndError}. */
+/**
+ * Returns a request handler that sends the response that `handle` returns. `handle` may throw a {@link BackEndError}.
+ */
 export function respondWith(handle: (request: Request) => JsonResponse | Promise<JsonResponse>): RequestHandler {
   return (request, response, next) => {
     Promise.resolve()
@@ -54,21 +56,21 @@ export const refuseUnknownPath: RequestHandler = () => {
 export function respondWithErrors(log: Logger): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, _next) => {
-    // The client has disconnected.
+    // The client has disconnected, so no response can be sent.
     if (request.socket.destroyed) return;
     if (response.headersSent) response.destroy();
     else sendResponse(response, toErrorResponse(toBackEndError(error, log)));
   };
 }
 
-/** Returns the response of an error. */
+/** Returns the response to send for an error. */
 export function toErrorResponse({ status, code, message, headers }: BackEndError): JsonResponse {
   return { status, headers, body: { code, message } };
 }
 
 function toBackEndError(error: unknown, log: Logger): BackEndError {
   if (error instanceof BackEndError) return error;
-  // Express cannot decode a path parameter.
+  // Express throws this error when it cannot decode a path parameter.
   if (error instanceof URIError) return new BackEndError('400 malformed-path', 'the path is not percent-encoded UTF-8');
   log.error({ ...errorFields(error), stack: error instanceof Error ? error.stack : undefined }, 'unexpected error');
   return new BackEndError('500 internal-error', 'the back end failed');

@@ -107,7 +107,7 @@ interface PersonUpdate {
 }
 
 /**
- * Updates the golden record of a person; an unmapped person gets a new one. Notifications can arrive out of order,
+ * Updates the golden record of a person; an unmapped person gets a new record. Notifications can arrive out of order,
  * so one that is older than the record changes nothing.
  * @returns the colleges that must receive the change
  */
@@ -134,7 +134,7 @@ function updateGoldenRecord(store: Store, update: PersonUpdate): InterestedSyste
   return interested.map((row) => ({ misCode: String(row['mis']), sisPersonId: String(row['sis_person_id']), cccid }));
 }
 
-/** Returns the current cccid when it has changed since the shared one was sent. */
+/** Returns the current cccid when it has changed since the shared cccid was sent; otherwise an empty object. */
 function currentCccid(store: Store, shared: Omit<PersonUpdate, 'changedAt'> & { status: string }): { cccid?: string } {
   const { misCode, sisPersonId, cccid, status } = shared;
   if (status !== 'shared' || cccid === null) return {};

@@ -4,7 +4,7 @@ import type { Person } from './college-records.ts';
 import { BackEndError } from './json-response.ts';
 import { parseRecord, type Store } from './store.ts';
 
-/** The request of a write. */
+/** The request that caused a write. */
 export interface WriteOrigin {
   readonly method: string;
   readonly idempotencyKey: string | undefined;

@@ -1,4 +1,4 @@
-// Starts the back-end stand-ins: one HTTP server with a mount for each back end, and one SQLite file.
+// Starts the back-end stand-ins: one HTTP server with a mount path for each back end, and one SQLite file.
 
 import { createServer } from 'node:http';
 import express, { type Express } from 'express';
@@ -61,7 +61,7 @@ export async function startBackEnds(options: BackEndsOptions): Promise<BackEnds>
   }
 }
 
-/** The mounts match the default base URLs in `config/default.properties`. */
+/** The mount paths match the default base URLs in `config/default.properties`. */
 function createApp(store: Store, { log, historyFile }: { log: Logger; historyFile?: string | undefined }): Express {
   const app = express().disable('x-powered-by').enable('case sensitive routing');
   if (historyFile !== undefined) app.use(recordHistory(historyFile));

@@ -17,7 +17,7 @@ export interface ClassArchiveOptions {
   /** Folder of the archive. */
   readonly cache: string;
   readonly say: (line: string) => void;
-  /** Runs work while holding a lock between processes. */
+  /** Runs work while holding a lock that excludes other processes. */
   readonly withLock: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -27,7 +27,7 @@ const deadlineMs = 180_000;
 const retryAfterMs = 86_400_000;
 
 /**
- * Returns the path of the archive for this build of Java and creates it when missing. Returns undefined when it
+ * Returns the path of the archive for this build of Java and creates it if it is missing. Returns undefined when it
  * cannot be created; the engine then starts more slowly.
  */
 export async function ensureClassArchive(options: ClassArchiveOptions): Promise<string | undefined> {
@@ -61,7 +61,10 @@ async function fingerprint(java: Java, jar: string): Promise<string> {
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12);
 }
 
-/** Starts the engine on a temporary database; it exits as soon as everything is loaded and writes the archive. */
+/**
+ * Starts the engine on a temporary database; the engine exits as soon as everything is loaded, and Java writes the
+ * archive.
+ */
 async function createArchive({ java, jar, cache, say }: ClassArchiveOptions, path: string): Promise<Ending> {
   say('Preparing the workflow engine for quick starts (once, about 20 s).');
   const folder = join(cache, 'training');

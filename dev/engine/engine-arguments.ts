@@ -11,22 +11,22 @@ export const postgresqlProperties = fileURLToPath(
 );
 /** Path of the properties of an engine on Redis. */
 export const redisProperties = fileURLToPath(new URL('../../lib/conductor/server/redis.properties', import.meta.url));
-/** Path of the additional properties of several engines on one PostgreSQL database. */
+/** Path of the additional properties of engines that share one PostgreSQL database. */
 export const clusterProperties = fileURLToPath(
   new URL('../../lib/conductor/server/cluster.properties', import.meta.url),
 );
 
 /**
- * Selects one logger context for the whole process. The default inspects the call stack for each logger, and the
- * engine requests a logger with every query: a tenth of its CPU time (bench/results/2026-11-22-engine-settings.md).
+ * Selects one logger context for the whole process. The default inspects the call stack for each logger, and the engine
+ * requests a logger with every query, which took a tenth of its CPU time (bench/results/2026-11-22-engine-settings.md).
  */
 export const engineLogOptions = [
   '-Dlog4j2.contextSelector=org.apache.logging.log4j.core.selector.BasicContextSelector',
 ];
 
 /**
- * JVM options of the embedded engine, with Java or in a container; lib/conductor/server/README.md has the measurements. The heap limit of 384 MiB
- * is enough for eight concurrent responses of the largest size.
+ * JVM options of the embedded engine, with Java or in a container; lib/conductor/server/README.md has the measurements.
+ * The heap limit of 384 MiB is enough for eight concurrent responses of the largest size.
  */
 export const engineJavaOptions = [
   '-Xmx384m',
@@ -78,7 +78,7 @@ export function engineArguments({ properties, database, port }: EngineArguments)
 }
 
 function dataSourceArguments(database: EngineStore): string[] {
-  // The zone is part of the syntax and has no effect with one server.
+  // The zone, `local`, is required by the syntax and has no effect with one server.
   if (isRedisStore(database)) return [`--conductor.redis.hosts=127.0.0.1:${database.redisPort}:local`];
   if (typeof database !== 'string') {
     return Object.entries(database).map(([key, value]) => `--spring.datasource.${key}=${value}`);

@@ -10,7 +10,7 @@ import type { EngineRelease } from './release.ts';
 /** What to download, and how. */
 export interface FetchOptions {
   readonly release: EngineRelease;
-  /** Folder of Maven's downloads until the jar is complete. */
+  /** Folder for Maven's downloads; removed when the jar is complete. */
   readonly folder: string;
   /** Java that runs Maven when JAVA_HOME is not set. */
   readonly java: Java;
@@ -21,7 +21,7 @@ export interface FetchOptions {
 }
 
 /**
- * Downloads the jar to `target`, which must be in the file system of `folder`.
+ * Downloads the jar to `target`, which must be on the same file system as `folder`.
  * @throws Error with a readable message when Maven is missing or fails
  */
 export async function fetchJar(options: FetchOptions, target: string): Promise<void> {

@@ -1,4 +1,4 @@
-// Installs the engine in the user's cache: downloaded once, unpacked once, with a class archive for each Java.
+// Installs the engine in the user's cache: downloads and unpacks it once, and creates a class archive for each Java.
 
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -123,7 +123,10 @@ async function isUnpacked(folder: string, release: EngineRelease): Promise<boole
   }
 }
 
-/** Returns the release and the number and size of the files, which reveals deleted or truncated files. */
+/**
+ * Returns a text with the digest of the release and the number and total size of the files. It reveals deleted or
+ * truncated files.
+ */
 async function contentOf(folder: string, { fileName, sha256 }: EngineRelease): Promise<string> {
   const files = [join(folder, fileName)];
   for (const name of await readdir(join(folder, 'lib'))) files.push(join(folder, 'lib', name));

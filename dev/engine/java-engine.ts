@@ -48,8 +48,8 @@ const bootDeadlineMs = 180_000;
 
 /**
  * On a development machine the engine shares the cores with the router. A slightly lower priority lets the router
- * respond in time. Higher values cost throughput (a tenth to a quarter at 5), because the engine's threads wait for
- * a thread that holds the database and has no core.
+ * respond in time. Higher values cost throughput (a tenth to a quarter at 5), because the engine's threads then wait
+ * for a thread that holds the database but gets no core.
  */
 const engineNiceness = 1;
 
@@ -86,7 +86,10 @@ export function launchJavaEngine({ java, installed, port, stateDir, output, tuni
   });
 }
 
-/** At each start the engine creates a folder, which it never removes. */
+/**
+ * Empties the folder for temporary files: at each start the engine creates a folder in it and never removes that
+ * folder.
+ */
 function emptyFolder(path: string): string {
   rmSync(path, { recursive: true, force: true });
   mkdirSync(path);

@@ -1,4 +1,4 @@
-// Runs the machine's Maven, with the user's mirrors, proxies and credentials.
+// Runs the Maven that is installed on this machine, with the user's mirrors, proxies and credentials.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ export interface MavenRun {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Returns the environment of Maven: `java` runs it unless JAVA_HOME is set. */
+/** Returns the environment for Maven, which `java` runs unless JAVA_HOME is set. */
 export function mavenEnvironment(java: Java, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const home = dirname(dirname(java.command));
   // The folder above the shim of a version manager is not a JAVA_HOME.
@@ -30,7 +30,10 @@ export function hasMaven(env: NodeJS.ProcessEnv): Promise<boolean> {
   });
 }
 
-/** Runs Maven to completion. @throws Error with Maven's error lines when it fails, or the signal's reason when aborted */
+/**
+ * Runs Maven to completion.
+ * @throws Error with Maven's error lines when it fails, or the signal's reason when aborted
+ */
 export async function runMaven({ args, cwd, env, signal }: MavenRun): Promise<void> {
   let printed = '';
   const output = new Writable({

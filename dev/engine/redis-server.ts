@@ -1,4 +1,5 @@
-// Runs the stack's own Redis server, for the engine and the router: append-only file, synced every second by default.
+// Runs the stack's own Redis server, for the engine and the router, with an append-only file that is synced every
+// second by default.
 
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -18,7 +19,7 @@ export interface RedisServerOptions {
   readonly stateDir: string;
   /** Receives the server's log. */
   readonly output: Writable;
-  /** Settings of Redis that replace or extend the usual ones, by name. */
+  /** Redis settings by name, which extend or replace the default ones. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -41,7 +42,10 @@ export function findRedisServer(path: string | undefined = process.env['PATH']):
   );
 }
 
-/** Starts the server. `ready` resolves with `{ url }` once it has read its data. The server ends with this process. */
+/**
+ * Starts the server. `ready` resolves with `{ url }` once the server has read its data. The server ends with this
+ * process.
+ */
 export function launchRedisServer({ command, port, stateDir, output, settings }: RedisServerOptions): Child {
   const dir = join(stateDir, 'redis');
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -63,7 +67,7 @@ export function launchRedisServer({ command, port, stateDir, output, settings }:
 
 /**
  * Returns the arguments of redis-server: on loopback, with an append-only file that is synced every second.
- * @param settings settings of Redis by name, which extend or replace the usual ones
+ * @param settings Redis settings by name, which extend or replace these
  */
 export function redisArguments(settings: Readonly<Record<string, string | number>>): string[] {
   const usual = { bind: '127.0.0.1', save: '', appendonly: 'yes', appendfsync: 'everysec' };
@@ -84,7 +88,10 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Resolves to false while the server does not listen, or is loading its data (`-LOADING`). */
+/**
+ * Resolves to true when the server responds to PING; false while it does not listen or is loading its data
+ * (`-LOADING`).
+ */
 function respondsToPing(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('PING\r\n'));

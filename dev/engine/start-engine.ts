@@ -1,4 +1,4 @@
-// Plans and starts an engine: a given address, Java on this machine, or a container.
+// Finds a way to run an engine and starts it: an engine at a given address, Java on this machine, or a container.
 
 import type { Writable } from 'node:stream';
 import type { Child } from '../stack/child.ts';
@@ -26,7 +26,7 @@ export interface EngineOptions {
   readonly tuning?: EngineTuning | undefined;
 }
 
-/** How to run the engine. Everything that it needs is installed. */
+/** A way to run the engine, for which everything is installed. */
 export type EnginePlan =
   | { readonly kind: 'given'; readonly url: string }
   | { readonly kind: 'own'; readonly how: string; launch(output: Writable): Child };
@@ -74,7 +74,7 @@ export async function planEngine(options: EngineOptions, machine: EngineSearch =
   throw new Error(noEngineMessage(search, dockerProblem));
 }
 
-/** Finds the Java to run the engine; none can run it without the engine's jar or Maven to download the jar. */
+/** Finds a Java that can run the engine. There is none without the engine's jar, or Maven to download the jar. */
 async function findEngineJava(places: Omit<JavaSearchOptions, 'minMajor'>): Promise<JavaSearch> {
   const search = await findJava({ minMajor: engineRelease.minJava, ...places });
   const { java, searched } = search;

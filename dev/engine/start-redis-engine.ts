@@ -19,7 +19,8 @@ export interface RedisEngine extends RunningEngine {
 
 /**
  * Starts redis-server and the engine, which keeps all its data in Redis. Stopping the engine stops both.
- * @throws Error with a readable message when redis-server or Java is missing, or when Redis or the engine does not start
+ * @throws Error with a readable message when redis-server or Java is missing, or when Redis or the engine does not
+ *   start
  */
 export async function startRedisEngine(options: Omit<EngineOptions, 'url'>): Promise<RedisEngine> {
   const { stateDir, tuning } = options;

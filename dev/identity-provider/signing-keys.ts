@@ -25,7 +25,9 @@ export async function loadSigningKeys(path: string): Promise<SigningKeys> {
   return text === null ? saveSigningKeys(path, [await createRsaKey(), await createEcKey()]) : parse(path, text);
 }
 
-/** Adds a new RS256 key that signs from now on. The old keys stay published, so their tokens remain valid. */
+/**
+ * Adds a new RS256 key that signs from now on. The old keys stay published, so tokens signed with them remain valid.
+ */
 export async function rotateSigningKeys(path: string, current: SigningKeys): Promise<SigningKeys> {
   return saveSigningKeys(path, [await createRsaKey(), ...current.keys]);
 }

@@ -15,9 +15,9 @@ const diskGigabytes = 0.5;
  * Installs the dependencies unless they are up to date, which takes a few milliseconds to check.
  * @param {string} root folder of package.json
  * @param {object} [options]
- * @param {boolean} [options.isProduct] whether the program runs without development packages: a production
- *   installation, which lacks these and the pinned Node, is then sufficient, and is not replaced while routers run from
- *   it
+ * @param {boolean} [options.isProduct] whether the program runs without development packages. If so, a production
+ *   installation, which lacks these packages and the pinned Node, is sufficient, and is not replaced while routers run
+ *   from it
  * @param {() => Promise<void>} [options.beforeInstall] called before an installation; an error prevents it
  * @throws Error with npm's output when the installation fails
  */
@@ -35,7 +35,7 @@ export async function ensureDependencies(root, { isProduct = false, beforeInstal
   }
 }
 
-/** Compares package-lock.json with the lock file of installed packages that npm keeps in node_modules. */
+/** Returns true when package-lock.json matches the lock file of installed packages that npm keeps in node_modules. */
 function isInStep(root, isProduct) {
   const hidden = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(hidden)) return false;
@@ -87,7 +87,10 @@ async function install(root) {
 
 const notInPath = 'npm is not in PATH: install Node.js with npm.';
 
-/** With NODE_ENV=production, npm leaves out development packages; the next start would then install again. */
+/**
+ * Without these options, npm leaves out development packages when NODE_ENV is production, and the next start would
+ * install again.
+ */
 const includes = ['--include=dev', '--include=optional'];
 
 /**

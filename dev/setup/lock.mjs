@@ -1,5 +1,5 @@
-// A lock file between processes, with the pid of its owner, the id of the boot and the start time of the owner. Plain
-// JavaScript, since it runs before the installation.
+// A lock file that processes share. It contains the pid of its owner, the id of the boot and the owner's start time.
+// Plain JavaScript, since it runs before the installation.
 
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -40,7 +40,7 @@ export function tryLock(path) {
   return { owner: process.pid, release };
 }
 
-/** Locks of this process. Another lock file with its pid is from an earlier process with the same pid. */
+/** Locks that this process holds. Any other lock file with its pid is from an earlier process with the same pid. */
 const ours = new Set();
 
 function isHeld(path, content) {
@@ -65,7 +65,9 @@ function makeLock(path) {
   }
 }
 
-/** Returns the content of our lock files: `<pid> <boot id> <start time>` on Linux, only the pid elsewhere. */
+/**
+ * Returns the content of a lock file of this process: `<pid> <boot id> <start time>` on Linux, only the pid elsewhere.
+ */
 function ownContent() {
   if (bootId === undefined) return String(process.pid);
   return `${process.pid} ${bootId} ${statOf(process.pid)?.startTime ?? ''}`.trim();
@@ -76,7 +78,7 @@ const bootId = readText('/proc/sys/kernel/random/boot_id');
 
 /**
  * Returns true when the lock was acquired since the last boot. After a boot the pid may belong to another process.
- * Without ids, times are compared, which fails when the clock has been set or a virtual machine was paused.
+ * Without boot ids, times are compared, which fails when the clock has been set or a virtual machine was paused.
  */
 function isOfThisBoot(path, boot) {
   if (boot !== undefined && bootId !== undefined) return boot === bootId;
@@ -112,8 +114,8 @@ function takeAway(path, content) {
 }
 
 /**
- * Returns true when the process is running. Pid 0 and zombies are not; neither is a process whose pid belongs to another
- * one now, as after the restart of a container, which does not change the id of the boot.
+ * Returns true when the process is running. Returns false for pid 0, for zombies, and when the pid now belongs to
+ * another process, as after the restart of a container, which does not change the id of the boot.
  * @param {string | undefined} startTime start time of the process; undefined when it is not known
  */
 function isAlive(pid, startTime) {

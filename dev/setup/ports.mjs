@@ -1,4 +1,5 @@
-// The ports of the stack, and checks whether they are free. Plain JavaScript, since it runs before the installation.
+// Defines the ports of the stack and checks whether they are free. Plain JavaScript, since it runs before the
+// installation.
 
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
@@ -9,8 +10,8 @@ import { join } from 'node:path';
 const variableOf = (key) => key.replaceAll('.', '_').toUpperCase();
 
 /**
- * Every port of `npm start` with the configuration's default. The port is not used when the configuration key named by
- * `unless` is set. `hostKey` names the key of the address; without one, the program listens on 127.0.0.1.
+ * Every port of `npm start` with its default in the configuration. A port is not used when the configuration key named
+ * by `unless` is set. `hostKey` names the key of the address; without one, the program listens on 127.0.0.1.
  */
 export const stackPorts = [
   { key: 'router.port', port: 8080, use: 'router', hostKey: 'router.host' },
@@ -102,7 +103,7 @@ export async function findFreePort(host) {
   throw new Error(`no free port between ${freePorts.from} and ${freePorts.to} in ${maxTries} tries`);
 }
 
-/** Returns undefined when the port is already reserved. */
+/** Reserves a port with a UDP socket; returns undefined when the port is already reserved. */
 async function reserve(port) {
   const socket = createSocket('udp4').unref();
   const isReserved = await new Promise((resolve) => {

@@ -1,20 +1,21 @@
-// Runs an entry file as a child process, forwards signals to it and exits as it exits.
+// Runs an entry file as a child process, forwards signals to it and exits in the same way as the child.
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** A URL: Node parses the value of `--import` as one. */
+/** A URL, because Node parses the value of `--import` as a URL. */
 const exitWithParent = new URL('./exit-with-parent.mjs', import.meta.url).href;
 
-/** Ctrl-C arrives from the terminal and again from npm. Signals within this many milliseconds count as one. */
+/** A Ctrl-C arrives twice: from the terminal and from npm. Signals within this many milliseconds count as one. */
 const sameSignalMs = 500;
 
 /** Interval for checking that the parent npm is still running, in milliseconds. */
 const parentCheckMs = 1_000;
 
 /**
- * Returns where Node keeps compiled code of a checkout between runs. Node ignores code whose source has changed.
+ * Returns the folder in which Node keeps the compiled code of a checkout between runs. Node ignores code whose source
+ * has changed.
  * @param {string} root
  */
 export const compileCacheOf = (root) => join(root, 'node_modules/.cache/node-compile');
@@ -27,7 +28,7 @@ export const compileCacheOf = (root) => join(root, 'node_modules/.cache/node-com
  *   relative to `root`; `compileCache` is where Node keeps compiled code, unless `NODE_COMPILE_CACHE` names a folder
  */
 export function runEntry({ node, root, entry, args, compileCache }) {
-  // Before the child runs: a signal that comes while it starts must not end this process alone.
+  // Called before the child starts, because a signal that arrives during the start must not end only this process.
   const passed = passSignals((signal) => signalGroup(child, signal));
   const flags = ['--disable-warning=ExperimentalWarning', `--import=${exitWithParent}`];
   const child = spawn(node, [...flags, resolve(root, entry), ...args], {
@@ -47,7 +48,7 @@ export function runEntry({ node, root, entry, args, compileCache }) {
     if (signal === null) process.exit(code);
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
-    // Some signals do not end this process; then it exits with the code that a shell uses.
+    // If the signal does not end this process, it exits with the code that a shell would use.
     setTimeout(() => process.exit(128 + constants.signals[signal]), 200);
   });
 }

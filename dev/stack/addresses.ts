@@ -3,7 +3,7 @@
 import type { RunningStack } from '#lib/config/running-stack.ts';
 import type { StackSettings } from './options.ts';
 
-/** Settings that the addresses follow from. */
+/** Settings from which the addresses are derived. */
 type Addressed = Pick<StackSettings, 'urls' | 'env' | 'givenEngine' | 'redisUrl' | 'recordsKeyPrefix'>;
 
 /** Returns the addresses of the stack that this process starts. */

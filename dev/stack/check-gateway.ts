@@ -1,4 +1,4 @@
-// Validates gateway.config.yml before the stack starts, since a router that refuses it would restart in a loop.
+// Validates gateway.config.yml before the stack starts, since a router that refuses it would be restarted in a loop.
 
 import { resolve } from 'node:path';
 import { gatewayDir } from '#lib/config/folders.ts';

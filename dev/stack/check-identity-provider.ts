@@ -1,4 +1,5 @@
-// Asks the given identity provider, before the stack starts, for keys and for a token of the workers' client.
+// Checks the given identity provider before the stack starts, by requesting its keys and a token for the workers'
+// client.
 
 import { Registry } from 'prom-client';
 import { pathOfPage } from '#lib/config/folders.ts';
@@ -15,7 +16,7 @@ const workerScope = 'conductor_worker';
 const whereToRead = `${pathOfPage('how-to/use-your-identity-provider.md')} says what to create there`;
 
 /**
- * Checks that the router could verify access tokens, and that the workers would get one that the router accepts.
+ * Checks that the router could verify access tokens, and that the workers would get a token that the router accepts.
  * @param env environment of the stack's programs
  * @throws Error that says what the identity provider or the settings lack
  */
@@ -55,7 +56,10 @@ async function checkWorkersClient({ grant, accessTokens }: OAuth2, config: Confi
   }
 }
 
-/** Returns the reason. For settings that usually differ between providers, it includes the token's value and the setting. */
+/**
+ * Returns the reason why the router would reject the token. For settings that usually differ between providers, it
+ * includes the token's value and the setting.
+ */
 function explain({ reason }: InvalidTokenError, token: string, config: Config): string {
   const [header, claims] = token.split('.', 2).map((part) => readJsonObject(Buffer.from(part, 'base64url')) ?? {});
   const text = (value: unknown) => JSON.stringify(value ?? null);

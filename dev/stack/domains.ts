@@ -1,4 +1,4 @@
-// The task domains whose workers the stack starts, and the task types that these workers serve.
+// Determines the task domains whose workers the stack starts, and the task types that these workers serve.
 
 import { resolve } from 'node:path';
 import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
@@ -21,10 +21,10 @@ export interface StackDomain {
 }
 
 /**
- * Returns the task domains of the colleges, except those in which the stack has no tasks to serve. It serves the task
- * types whose workers run in every domain and, of the back ends' task types, those that a route with `domainOf` or an
- * event handler queues in the domain. Files that are not valid are ignored here: the router and the registration report
- * them.
+ * Returns the task domains of the colleges, except those in which the stack has no tasks to serve. The stack serves the
+ * task types whose workers run in every domain and, of the back ends' task types, those that a route with `domainOf` or
+ * an event handler queues in the domain. Invalid files are ignored here, because the router and the registration of the
+ * definitions report them.
  * @throws ConfigError when `workers/index.ts` of the gateway cannot be loaded
  */
 export async function stackDomains(config: Config): Promise<StackDomain[]> {

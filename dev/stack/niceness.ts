@@ -4,8 +4,9 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
- * Sets the niceness of a process (nice(2)) and its threads, which its later children inherit. With autogroups
- * (sched(7)), Linux applies niceness only within a session, so the autogroup of a session leader gets the same niceness.
+ * Sets the niceness (nice(2)) of a process and its threads; children that it starts later inherit the value. With
+ * autogroups (sched(7)), Linux applies niceness only within a session, so the autogroup of a session leader gets the
+ * same niceness.
  * @throws Error when the user lacks the permission or the process has ended
  */
 export function setNiceness(pid: number, niceness: number): void {
@@ -18,7 +19,7 @@ export function setNiceness(pid: number, niceness: number): void {
   }
 }
 
-/** On Linux, every thread has a niceness of its own. Those that start later inherit it. */
+/** On Linux, every thread has a niceness of its own. Threads that start later inherit it. */
 function setThreads(pid: number, niceness: number): void {
   const folder = `/proc/${pid}/task`;
   if (!existsSync(folder)) return; // Not on Linux.

@@ -65,7 +65,7 @@ export interface StackSettings {
   /** OAuth client of the workers. */
   readonly workersClient: string;
   readonly urls: StackUrls;
-  /** True when no program of this machine may open the database of the stack's own engine. */
+  /** True when no program on this machine may open the database of the stack's own engine. */
   readonly isDatabaseHidden: boolean;
   /** Port of the stack's own Redis server; undefined when its engine does not run on Redis. */
   readonly redisPort: number | undefined;
@@ -89,7 +89,7 @@ export interface StackUrls {
 
 /** Options of {@link readSettings}. */
 export interface SettingsOptions extends Partial<Pick<Flags, 'store'>> {
-  /** Whether programs of this machine may open the SQLite file of the stack's own engine. */
+  /** Whether programs on this machine may open the SQLite file of the stack's own engine. */
   readonly isShared?: () => Promise<boolean>;
 }
 
@@ -174,14 +174,14 @@ async function redisOf(
   return { redisPort, redisUrl: config['redis.url'] ?? ownUrl, recordsKeyPrefix: config['records.keyPrefix'] };
 }
 
-/** Returns the port with its number and address in the configuration; for port 0, with a free one. */
+/** Returns the port with its configured number and address; the number 0 is replaced with a free one. */
 async function portOf(entry: (typeof stackPorts)[number], config: Config): Promise<(typeof stackPorts)[number]> {
   const host = entry.hostKey === undefined ? undefined : config[entry.hostKey];
   const port = config[entry.key] || (await findFreePort(host));
   return { ...entry, ...(host === undefined ? {} : { host }), port };
 }
 
-/** Returns the base URL of each program of the stack, as other programs of this machine reach it. */
+/** Returns the base URL of each program of the stack, as other programs on this machine reach it. */
 function urlsOf(config: Config, ports: typeof stackPorts): StackUrls {
   const scheme = routerCertificate(config) === undefined ? 'http' : 'https';
   const urlAt = (key: (typeof ports)[number]['key'], host = '127.0.0.1') =>
@@ -206,7 +206,7 @@ function toVariables(values: readonly (readonly [key: string, value: string])[])
   return Object.fromEntries(values.map(([key, value]) => [nameOf(key), value]));
 }
 
-/** Returns the addresses of back ends that are stand-ins, at the port that these have in this stack. */
+/** Returns the configured addresses of the back-end stand-ins, with the port that the stand-ins have in this stack. */
 function standInKeys(config: Config, backEnds: string): [key: string, value: string][] {
   const usual = `http://127.0.0.1:${stackPorts.find(({ key }) => key === 'backends.port')?.port}/`;
   return Object.entries(config as Readonly<Record<string, unknown>>).flatMap(([key, value]) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Where the log goes. */
+/** The file that receives the log, and a listener for its lines. */
 export interface ProgramLogOptions {
   readonly stateDir: string;
   /** Name of the program; the file is `<stateDir>/logs/<program>.log`. */

@@ -1,4 +1,4 @@
-// The programs of the stack except the engine: entry files, environments and stop order.
+// Defines the programs of the stack except the engine: entry files, environments and stop order.
 
 import type { Writable } from 'node:stream';
 import { join } from 'node:path';
@@ -52,8 +52,8 @@ const identityProvider: LongRunningProgram = {
 const backEnds: LongRunningProgram = { name: 'back-ends', entry: 'dev/back-ends/main.ts', stopOrder: 3 };
 
 /**
- * Returns the workers that run beside the adaptors of a task domain. The stack's own `WORKERS_TASKTYPES` applies only to
- * workers without a domain.
+ * Returns the workers that run beside the adaptors of a task domain. The stack's own `WORKERS_TASKTYPES` applies only
+ * to workers without a domain.
  */
 function coLocatedWorkers({ name, taskTypes }: StackDomain): LongRunningProgram {
   const env = { WORKERS_DOMAIN: name, WORKERS_TASKTYPES: taskTypes.join() };
@@ -63,7 +63,7 @@ function coLocatedWorkers({ name, taskTypes }: StackDomain): LongRunningProgram 
 /** The engine stops after all programs that may call it. */
 export const engineStopOrder = 4;
 
-/** The engine's Redis server stops after it. */
+/** The engine's Redis server stops after the engine. */
 export const redisStopOrder = 5;
 
 /** Environment and output of a program. */
@@ -83,7 +83,7 @@ export function launchProgram(program: Program, options: LaunchOptions): Child {
   return startChild(childOptions(program, options));
 }
 
-/** Starts a program that runs to its end. */
+/** Starts a program that runs to completion. */
 export function runProgramOnce(program: Program, options: LaunchOptions): Child {
   return startChild({ ...childOptions(program, options), waitUntilReady: async () => ({}) });
 }

@@ -1,4 +1,5 @@
-// The certificate of a router that serves HTTPS: what the stack's other programs need to call it.
+// Finds and checks the certificate of a router that serves HTTPS, so that the stack's other programs can call the
+// router.
 
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -13,16 +14,19 @@ export function routerCertificate(config: Config): string | undefined {
   return file === undefined || config['router.tlsKeyFile'] === undefined ? undefined : resolve(gatewayDir(), file);
 }
 
-/** Returns variables with which Node trusts a self-signed certificate of the router, unless they are set. */
+/**
+ * Returns the environment variable with which Node trusts a self-signed certificate of the router, unless it is already
+ * set.
+ */
 export function trustInRouter(config: Config, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const file = routerCertificate(config);
   return file === undefined || env['NODE_EXTRA_CA_CERTS'] ? {} : { NODE_EXTRA_CA_CERTS: file };
 }
 
 /**
- * Checks that the certificate is for the host at which the workers call the router: with another one, the stack would
- * never be ready.
- * @throws Error with a readable message when it is not, or when the file cannot be read
+ * Checks that the certificate is for the host at which the workers call the router: otherwise, the stack would never
+ * become ready.
+ * @throws Error with a readable message when the certificate is for other hosts, or its file cannot be read
  */
 export function checkRouterCertificate(config: Config, url: string): void {
   const file = routerCertificate(config);

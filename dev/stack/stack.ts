@@ -92,7 +92,7 @@ export class Stack {
     await Promise.all([...ready, engineReady.then(() => this.#register())]);
   }
 
-  /** Stops all programs in order and shows which ones it waits for; resolves when all have ended. */
+  /** Stops all programs in order and shows which programs it is waiting for; resolves when all have ended. */
   stop(): Promise<void> {
     return (this.#stopping ??= this.#stopInOrder());
   }

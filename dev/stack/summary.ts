@@ -1,4 +1,4 @@
-// The text that `npm start` prints: addresses of the programs, and commands to try.
+// Composes the text that `npm start` prints: addresses of the programs, and commands to try.
 
 import { join, relative } from 'node:path';
 import { devClients } from '../identity-provider/clients.ts';
@@ -71,7 +71,7 @@ function givenTokens(settings: Summarised): string[] {
   ];
 }
 
-/** Returns the command that calls the router. With TLS, it names the certificate, which curl does not know. */
+/** Returns the command that calls the router. With TLS, the command names the certificate, which curl does not know. */
 function curlOf({ urls: { router }, env }: Summarised): string {
   const file = env['NODE_EXTRA_CA_CERTS'];
   return router.startsWith('https:') && file ? `curl --cacert ${file}` : 'curl';

@@ -12,7 +12,7 @@ export interface Crash {
   readonly decision: RestartDecision;
 }
 
-/** How to start the program, and what to notify. */
+/** How to start the program, and the functions to call when it crashes or recovers. */
 export interface SupervisorOptions {
   /** Starts the program. */
   readonly launch: () => Child;

@@ -22,7 +22,8 @@ export interface TestGateway {
    */
   token(client?: string): Promise<string>;
   /**
-   * Calls a path of the router as `demo`, or with the token in `init.headers`. Any status resolves, redirects included.
+   * Calls a path of the router as `demo`, or with the token in `init.headers`. Resolves for every status, including
+   * redirects.
    */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Stops everything and removes its state; resolves when all programs have ended. */
@@ -33,11 +34,16 @@ export interface TestGateway {
 export interface TestGatewayOptions {
   /** Configuration as environment variables, on top of the gateway's property files: `{ MOVIES_URL: backEnd.url }`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Longest time until the gateway is ready, in milliseconds; default 180,000: a first start prepares the engine. */
+  /**
+   * Longest time until the gateway is ready, in milliseconds; default 180,000, because a first start prepares the
+   * engine.
+   */
   readonly timeoutMs?: number;
 }
 
-/** Variables of the machine that programs need. Others would make a test depend on the shell that runs it. */
+/**
+ * Environment variables of this machine that programs need. Others would make a test depend on the shell that runs it.
+ */
 const inherited = ['PATH', 'HOME', 'TMPDIR', 'JAVA_HOME', 'DOCKER_HOST', 'XDG_CACHE_HOME', 'CONDUCTOR_URL'];
 
 /**

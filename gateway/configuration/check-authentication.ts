@@ -9,8 +9,8 @@ import type { FileProblems } from './file-problems.ts';
 /**
  * Adds a problem when the pipeline of a route has `bearer` steps, but there is a method for which none of them can run
  * before a step that responds to every request, so that requests with that method would need no token. A condition of a
- * `bearer` step that depends on more than the method counts as met. A step that responds to some requests before `bearer`,
- * such as one for public reads, is intended: its condition says so.
+ * `bearer` step that depends on more than the method counts as met. A step with a condition that responds before
+ * `bearer`, such as a step for public reads, is not a problem: the condition shows that it is intended.
  */
 export function checkAuthentication(
   { name, endpoint, steps }: GatewayRoute,

@@ -6,9 +6,10 @@ import { evaluateCondition } from './evaluate-condition.ts';
 import type { FileProblems } from './file-problems.ts';
 
 /**
- * Adds a problem for each step that never runs, because a step before it responds to every request, and for each step
- * that needs the client before the first `bearer` step of its pipeline, unless both have conditions that depend on the
- * request. A step with such a condition does not respond to every request. Steps whose condition is never met are ignored.
+ * Adds a problem for each step that never runs, because an earlier step responds to every request. Also adds a problem
+ * for each step that needs the client but comes before the first `bearer` step of its pipeline, unless both steps have
+ * conditions that depend on the request. A step with such a condition does not count as responding to every request.
+ * Steps whose condition is never met are ignored.
  */
 export function checkOrder(
   steps: readonly PipelineStep[],

@@ -66,14 +66,17 @@ function checkAt(at: Path, condition: Condition, problems: FileProblems): void {
 
 let conditionSchemas: Ajv | undefined;
 
-/** Returns the violations of the condition's schema. Express Gateway only reports that there are some. */
+/** Returns the violations of the condition's schema. Express Gateway reports only that there are some. */
 function parameterErrors(condition: Condition): SchemaError[] {
   conditionSchemas ??= loadConditionSchemas();
   const validate = conditionSchemas.getSchema(condition.name);
   return validate === undefined || validate(condition) === true ? [] : schemaErrors(validate.errors ?? []);
 }
 
-/** Loads the schemas of Express Gateway's conditions, by name. The options match those of its own validator. */
+/**
+ * Loads the schemas of Express Gateway's conditions, by name. The options match those of Express Gateway's own
+ * validator.
+ */
 function loadConditionSchemas(): Ajv {
   const require = createRequire(import.meta.url);
   const conditions = require('express-gateway/lib/conditions/predefined') as { name: string; schema: object }[];
@@ -107,7 +110,9 @@ function checkExpression({ expression }: { expression: string }): void {
   }
 }
 
-/** Returns the conditions within `allOf`, `oneOf` and `not`, with their paths. Express Gateway reports malformed ones. */
+/**
+ * Returns the conditions within `allOf`, `oneOf` and `not`, with their paths. Express Gateway reports malformed ones.
+ */
 function nestedConditions(parent: Condition & { conditions?: unknown; condition?: unknown }): [Path, Condition][] {
   const list = Array.isArray(parent.conditions) ? (parent.conditions as unknown[]) : [];
   const nested: [Path, unknown][] = [

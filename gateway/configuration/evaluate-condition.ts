@@ -1,4 +1,4 @@
-// Evaluates the condition of a pipeline step for a planned request, with the code of Express Gateway.
+// Evaluates the condition of a pipeline step for a planned request, using the code of Express Gateway.
 
 import { expressGateway } from './express-gateway.ts';
 import type { PipelineStep } from '../plugin-api/gateway-config-schema.ts';
@@ -18,7 +18,7 @@ export function evaluateCondition(
 
 type Condition = NonNullable<PipelineStep['condition']>;
 
-/** Evaluates nested conditions one by one: those with a known result may decide the outcome. */
+/** Evaluates nested conditions one by one, because those with a known result may decide the outcome on their own. */
 function evaluate(condition: Condition, request: object): boolean | undefined {
   const { conditions = [], condition: negated } = condition as { conditions?: Condition[]; condition?: Condition };
   const all = conditions.map((each) => evaluate(each, request));
@@ -48,10 +48,13 @@ function evaluateOne(condition: Condition, request: object): boolean | undefined
   }
 }
 
-/** The condition reads a property that a planned request does not have. */
+/** Thrown when a condition reads a property that a planned request does not have. */
 class UnknownProperty extends Error {}
 
-/** Returns a request that has only these properties. Reading any other property, or one that is undefined, throws UnknownProperty. */
+/**
+ * Returns a request that has only these properties. Reading any other property, or one that is undefined, throws
+ * UnknownProperty.
+ */
 function requestOf(known: Readonly<Record<string, string | undefined>>): object {
   return new Proxy(known, {
     get(properties, name) {

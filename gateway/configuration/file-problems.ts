@@ -29,7 +29,10 @@ export class FileProblems {
     return [...new Set(ordered.map(({ line }) => line))];
   }
 
-  /** Adds a problem at a path. @param key a key of the value at the path; the problem is reported at the line of this key */
+  /**
+   * Adds a problem at a path.
+   * @param key a key of the value at the path; the problem is reported at the line of this key
+   */
   add(path: Path, message: string, key?: string): void {
     const at = this.#text.locate(key === undefined ? path : [...path, key]);
     const where = path.length === 0 ? '' : `${formatPath(path)}: `;

@@ -12,12 +12,12 @@ import { withDeadline } from '#lib/process/deadline.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 
 /**
- * Deadline of the import of a plugin, and in a reload also of its `init` and of each activation check, in milliseconds.
- * Without it, a plugin that hangs would hold up every later reload.
+ * Time limit for the import of a plugin and, in a reload, also for its `init` and for each activation check, in
+ * milliseconds. Without the limit, a plugin that hangs would hold up every later reload.
  */
 export const pluginDeadlineMs = 60_000;
 
-/** A plugin that is imported but not initialised. */
+/** A plugin that has been imported but not initialised. */
 export interface ImportedPlugin {
   readonly name: string;
   readonly plugin: Plugin;
@@ -26,7 +26,7 @@ export interface ImportedPlugin {
 
 /**
  * Imports the plugins without initialising them. Adds a problem for each plugin that cannot be imported.
- * @param rootDir folder of the gateway, where relative package paths begin
+ * @param rootDir folder of the gateway; relative package paths start there
  */
 export async function importPlugins(
   { plugins, policies }: GatewayConfig,
@@ -61,7 +61,10 @@ export async function importPlugins(
   return imported;
 }
 
-/** Returns what to import for a `package`: a file of the gateway, a plugin of the product, or an installed package. */
+/**
+ * Returns the module to import for a `package`: a file of the gateway, a plugin of the product, or an installed
+ * package.
+ */
 function specifierOf(path: string, rootDir: string): string {
   const [, ofProduct] = /^service-router\/plugins\/([\w-]+)$/.exec(path) ?? [];
   if (ofProduct !== undefined)
@@ -69,7 +72,7 @@ function specifierOf(path: string, rootDir: string): string {
   return /^[./]/.test(path) ? pathToFileURL(resolve(rootDir, path)).href : path;
 }
 
-/** Specifiers of the imports that have not ended: Node waits for the same module when it is imported again. */
+/** Specifiers of the imports that have not ended: a second import of such a module waits for the same result. */
 const unfinishedImports = new Set<string>();
 
 function importPlugin(specifier: string): Promise<Plugin> {
@@ -80,12 +83,14 @@ function importPlugin(specifier: string): Promise<Plugin> {
 const restartHint = '; if this has been corrected, restart the router: Node has kept the old code';
 
 /**
- * Modules that are not plugins, and errors that modules threw: Node gives the same object when the module is imported
- * again.
+ * Modules that are not plugins, and errors that modules threw: Node returns or throws the same object when the module
+ * is imported again.
  */
 const faultyResults = new WeakSet<object>();
 
-/** Returns what an operator must know about a module that was already faulty when it was imported before. */
+/**
+ * Returns a hint to restart the router when the module was already faulty at an earlier import; else an empty string.
+ */
 function hintOfRestart(result: unknown): string {
   const object = Object(result) as object;
   if (faultyResults.has(object)) return restartHint;
@@ -102,10 +107,10 @@ function isPlugin({ version, policies, init }: Partial<Plugin>): boolean {
 }
 
 /**
- * Calls `init` of each plugin. Yields to the event loop in between.
- * @param deadlineMs deadline of each `init`, in milliseconds; default: none
+ * Calls `init` of each plugin. Yields to the event loop between the calls.
+ * @param deadlineMs time limit for each `init`, in milliseconds; default: none
  * @returns the policies by name
- * @throws ProblemsError that lists every plugin that failed, or did not end before the deadline
+ * @throws ProblemsError that lists every plugin whose `init` failed or did not end in time
  */
 export async function initPlugins(
   plugins: readonly ImportedPlugin[],

@@ -1,10 +1,10 @@
-// A cache of compiled JSON Schema validators for policy parameters: compiling is slow, and reloads reuse them.
+// A cache of compiled JSON Schema validators for policy parameters: compiling is slow, so reloads reuse the validators.
 
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { PolicyDeclaration } from '../plugin-api/policy.ts';
 
-// Compiled at each start of a router and run a few times, so neither validation against the meta-schema nor optimised
-// code would pay off.
+// Validators are compiled at each start of a router and run only a few times, so neither validation of the schemas
+// against the meta-schema nor code optimisation would pay off.
 const ajv = new Ajv({
   allErrors: true,
   useDefaults: true,

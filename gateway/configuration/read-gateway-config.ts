@@ -1,4 +1,5 @@
-// Reads gateway.config.yml: parses YAML, substitutes `${key}` from the configuration, and runs all checks that need no plugin.
+// Reads gateway.config.yml: parses YAML, substitutes `${key}` from the configuration, and runs all checks that need no
+// plugin.
 
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { readFileSync } from 'node:fs';
@@ -19,7 +20,7 @@ import { type GatewayRoute, routesOf } from '../plugin-api/gateway-routes.ts';
 import { schemaErrors } from './schema-errors.ts';
 import { YamlText } from './yaml-text.ts';
 
-/** An invalid gateway.config.yml, with all its problems: one line each with file, line and column. */
+/** Thrown for an invalid gateway.config.yml. Lists all its problems, each with file, line and column. */
 export class GatewayConfigError extends ProblemsError {
   override readonly name = 'GatewayConfigError';
   constructor(problems: readonly string[]) {
@@ -56,7 +57,9 @@ const ajv = new Ajv({
 });
 const validate = ajv.compile<GatewayConfig>(gatewayConfigSchema);
 
-/** Reads and checks the file; errors are collected in `problems`. Checks that need plugins are in validate-gateway.ts. */
+/**
+ * Reads and checks the file; errors are collected in `problems`. Checks that need plugins are in validate-gateway.ts.
+ */
 export function readGatewayConfig({ file, rootDir, config }: GatewayFile): ReadGateway {
   const name = nameOf(file, rootDir);
   const content = readText(file);
@@ -78,7 +81,7 @@ export function readGatewayConfig({ file, rootDir, config }: GatewayFile): ReadG
   return { gatewayConfig: value, steps, routes: routesOf(value, steps), problems };
 }
 
-/** Returns the text of a file, or the error with which reading it failed. */
+/** Returns the text of a file, or the error when the file cannot be read. */
 function readText(file: string): string | NodeJS.ErrnoException {
   try {
     return readFileSync(file, 'utf8');
@@ -87,7 +90,7 @@ function readText(file: string): string | NodeJS.ErrnoException {
   }
 }
 
-/** Returns the path relative to the directory; the unchanged path when the file is outside the directory. */
+/** Returns the path relative to the directory, or the unchanged path when the file is outside the directory. */
 function nameOf(file: string, rootDir: string): string {
   const below = relative(rootDir, file);
   return below.startsWith('..') || isAbsolute(below) ? file : below;
@@ -98,7 +101,10 @@ interface Substitution {
   readonly problems: FileProblems;
 }
 
-/** Substitutes `${key}` in all strings; deprecated names work too. A string that is just `${key}` becomes the value. */
+/**
+ * Substitutes `${key}` in all strings; deprecated keys work too. A string that is only `${key}` becomes the value
+ * itself.
+ */
 function substitute(value: unknown, path: Path, context: Substitution): unknown {
   if (typeof value === 'string') return substituteText(value, path, context);
   if (Array.isArray(value)) return value.map((item, index) => substitute(item, [...path, index], context));

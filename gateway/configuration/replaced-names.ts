@@ -1,4 +1,4 @@
-// Names from older gateway configurations, and what to write instead of them.
+// Says what to write instead of names that only older gateway configurations use.
 
 const policies: Readonly<Record<string, string>> = {
   admission:

@@ -1,9 +1,9 @@
-// Converts errors of the JSON Schema validator Ajv to readable messages with the path of the value.
+// Converts errors of the JSON Schema validator Ajv to readable messages, each with the path of the invalid value.
 
 import type { ErrorObject } from 'ajv';
 import { type Path, pathOfPointer } from '#lib/conductor/definitions/json-text.ts';
 
-/** One violation of a JSON schema, as operators read it. */
+/** One violation of a JSON Schema, worded for operators. */
 export interface SchemaError {
   readonly path: Path;
   /** The key, within the value at `path`, that the message is about; absent when the message is about the value. */
@@ -31,7 +31,10 @@ export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): S
     });
 }
 
-/** Returns true for an error of a union's branch for another type; false when no branch is for the type of the value. */
+/**
+ * Returns true for an error from a union branch that is for another type; false when no branch is for the type of the
+ * value.
+ */
 function isOfOtherBranch(error: ErrorObject, { instancePath }: ErrorObject, errors: readonly ErrorObject[]): boolean {
   const { keyword } = error;
   if (error.instancePath !== instancePath || !['type', 'enum', 'const'].includes(keyword)) return false;

@@ -1,4 +1,5 @@
-// Validates gateway.config.yml as a whole without starting plugins, for `service-router check`, `npm start` and the router.
+// Validates gateway.config.yml as a whole without starting plugins, for `service-router check`, `npm start` and the
+// router.
 
 import type { OpenApiDocument } from '#lib/openapi/openapi.ts';
 import { checkAuthentication } from './check-authentication.ts';
@@ -23,14 +24,14 @@ export interface Gateway extends ReadGateway {
   readonly document: OpenApiDocument;
 }
 
-/** Result of a validation; `gateway` is set when there are no problems. */
+/** Result of a validation; `gateway` is set if there are no problems. */
 export interface GatewayValidation extends ReadGateway {
   readonly gateway?: Gateway;
 }
 
 /**
- * Reads the file, imports its plugins, validates all parameters and builds the OpenAPI document. Yields to the event loop
- * between steps.
+ * Reads the file, imports its plugins, validates all parameters and builds the OpenAPI document. Yields to the event
+ * loop between steps.
  */
 export async function validateGateway(given: GatewayFile): Promise<GatewayValidation> {
   const pause = createPauses();

@@ -1,4 +1,4 @@
-// A parsed YAML text that locates each value by line and column.
+// Parses a YAML text and locates each of its values by line and column.
 
 import {
   type Document,
@@ -59,15 +59,18 @@ export class YamlText {
   }
 }
 
-/** Returns why the parser did not expand the aliases. Its own message about their number does not say what to do. */
+/**
+ * Returns why the parser did not expand the aliases. The parser's own message about too many aliases does not say what
+ * to do.
+ */
 function reasonOf(error: unknown): string {
   if (!(error instanceof ReferenceError)) return (error as Error).message;
   return `an anchor may be used ${yamlOptions.maxAliasCount} times, where an alias within an aliased value counts once for each use of that value`;
 }
 
 /**
- * Returns the aliases without an anchor or within their own anchor, and the sources of merge keys that are not maps. The
- * parser accepts all of them.
+ * Returns the aliases that have no anchor or stand inside the value of their own anchor, and the sources of merge keys
+ * that are not maps. The parser accepts all of them.
  */
 function faultyReferences(document: Document): { offset: number; message: string }[] {
   const found: { offset: number; message: string }[] = [];
@@ -99,7 +102,7 @@ function faultyReferences(document: Document): { offset: number; message: string
   return found;
 }
 
-/** Returns the child of a node, and the offset at which messages about it point. */
+/** Returns the child of a node, and the offset to which messages about the child refer. */
 function stepInto(node: unknown, step: string | number): [value: unknown, offset: number | undefined] {
   if (isSeq(node)) {
     const item = node.items[Number(step)];

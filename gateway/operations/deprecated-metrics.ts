@@ -1,4 +1,4 @@
-// Deprecated names of metrics. Each is exposed with the samples of the metric that replaced it.
+// Exposes metrics under their deprecated names too. Each has the samples of the metric that replaced it.
 
 /** The current name of each deprecated metric. */
 export const deprecatedMetrics: Readonly<Record<string, string>> = {
@@ -10,7 +10,8 @@ export const deprecatedMetrics: Readonly<Record<string, string>> = {
 };
 
 /**
- * Appends the deprecated metrics to a scrape, as copies of its text, so that both names always have the same values.
+ * Appends the deprecated metrics to a scrape as copies of the current ones, so that both names always have the same
+ * values.
  * @param text metrics in the Prometheus text format, each of which starts with its HELP line
  */
 export function withDeprecatedMetrics(text: string): string {

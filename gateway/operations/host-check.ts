@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 /**
- * Creates the check. In a DNS rebinding attack, a web page resolves its own host name to this machine, and the browser sends
- * that name as `Host`. So only IP addresses, `localhost` and the given names pass. A request without `Host` (HTTP/1.0) passes,
- * because browsers always send one.
+ * Creates the check of `Host`. In a DNS rebinding attack, the host name of a web page resolves to this machine, and the
+ * browser sends that name as `Host`. Therefore, only IP addresses, `localhost` and the given names pass. A request
+ * without `Host` (HTTP/1.0) passes, because browsers always send one.
  * @param names host names without a port, upper or lower case
  */
 export function createHostCheck(names: readonly string[]): (request: Pick<IncomingMessage, 'headers'>) => boolean {
@@ -24,9 +24,9 @@ function normalise(name: string): string {
 }
 
 /**
- * Returns true for a request that a page of another origin sends, unless the user followed a link (Fetch Metadata). The
- * page could not read the response, but it could make this port search the engine. Only browsers send these header
- * fields.
+ * Returns true for a request that comes from a page of another origin, unless the user followed a link (Fetch
+ * Metadata). The page could not read the response, but it could make this port search the engine. Only browsers send
+ * these header fields.
  */
 export function isForeignSubrequest({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const isForeign = ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));

@@ -1,4 +1,5 @@
-// The HTTP server of the operations port: liveness, readiness, metrics and the pages for operators. It has no authentication.
+// The HTTP server of the operations port: liveness, readiness, metrics and the pages for operators. It has no
+// authentication.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -18,16 +19,17 @@ export interface OperationsServer {
 /** A GET or HEAD request. */
 export interface OperationsRequest {
   readonly query: URLSearchParams;
-  /** The last segment of the path, as it was sent, for a route that ends with `/:id`. */
+  /** The last segment of the path, not decoded; for routes that end with `/:id`. */
   readonly id: string;
 }
 
-/** Handlers by path. A path may end with `/:id`, which matches any last segment that no other path has. */
+/** Handlers by path. A path may end with `/:id`, which matches any last segment unless another path matches exactly. */
 export type OperationsRoutes = Record<string, (response: ServerResponse, request: OperationsRequest) => Promise<void>>;
 
 /**
- * Starts the server. `GET /health/live` · `GET /health/ready` (200, or 503 with the reasons) · `GET /metrics` · `pages`; 421
- * (RFC 9110 section 15.5.20) for a `Host` that is not this port's, 403 for a request from another origin's page.
+ * Starts the server. It serves `GET /health/live`, `GET /health/ready` (200, or 503 with the reasons), `GET /metrics`
+ * and `pages`. It responds with 421 (RFC 9110 section 15.5.20) to a request whose `Host` is not accepted, and with 403
+ * to a request from a page of another origin.
  * @throws Error that names `keys` when the server cannot listen
  */
 export async function startOperationsServer(options: {
@@ -38,7 +40,7 @@ export async function startOperationsServer(options: {
   readiness: { ask(): Promise<Readiness>; readonly draining?: boolean };
   metrics?: Registry;
   pages?: OperationsRoutes;
-  /** Configuration keys of host and port, for the error message. */
+  /** Configuration keys of the host and port, for the error message. */
   keys: string;
 }): Promise<OperationsServer> {
   const { host, port, hosts, readiness, metrics, pages, keys } = options;

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ReadinessCheck, ReadinessNotice } from '../plugin-api/plugin-api.ts';
 
-/** The readiness of one router, as `/health/ready` shows it. */
+/** The readiness of one router, as returned by `/health/ready`. */
 export interface Readiness {
   ready: boolean;
   /** Reasons why the instance is not ready, by dependency. */
@@ -17,17 +17,22 @@ export class ReadinessChecks {
   readonly #checks = new Map<string, ReadinessCheck>();
   readonly #notices = new Map<string, ReadinessNotice>();
 
-  /** Adds a check. @param name dependency's name in `/health/ready`; a later check replaces one of the same name */
+  /**
+   * Adds a check.
+   * @param name name of the dependency in `/health/ready`; a later check replaces one with the same name
+   */
   add(name: string, check: ReadinessCheck): void {
     this.#checks.set(name, check);
   }
 
-  /** Adds a notice for operators, which never affects readiness. @param name of the component */
+  /** Adds a notice for operators, which never affects readiness. @param name name of the component */
   addNotice(name: string, notice: ReadinessNotice): void {
     this.#notices.set(name, notice);
   }
 
-  /** Runs all checks concurrently and returns their reasons; the message of a rejected check is its reason. */
+  /**
+   * Runs all checks concurrently and returns their reasons; if a check rejects, the message of its error is the reason.
+   */
   async reasons(): Promise<[name: string, reasons: readonly string[]][]> {
     return Promise.all(
       [...this.#checks].map(async ([name, check]): Promise<[string, readonly string[]]> => [

@@ -1,4 +1,4 @@
-// Starts the operations server of the router with health, metrics and the pages for operators.
+// Starts the operations server of the router: health checks, metrics and the pages for operators.
 
 import type { Registry } from 'prom-client';
 import type { Definitions } from '#lib/conductor/definitions/load-definitions.ts';
@@ -22,15 +22,15 @@ export interface OperationsOptions {
   metrics: Registry;
   /** The requests that the overview shows. */
   activity: Activity;
-  /** Kind of a route of the active snapshot. */
+  /** Returns the kind of a route of the active snapshot. */
   kindOf: (route: string) => RouteKind;
-  /** Routes of the active snapshot that start executions. */
+  /** Returns the routes of the active snapshot that start executions. */
   executionRoutes: () => readonly string[];
-  /** Definitions of the active snapshot. */
+  /** Returns the definitions of the active snapshot. */
   definitions: () => Definitions;
 }
 
-/** Starts the server at `ops.host` and `ops.port`. @throws Error that names the address when it cannot be bound */
+/** Starts the server at `ops.host` and `ops.port`. @throws Error that names the address, if it cannot be bound */
 export async function startOperations(options: OperationsOptions): Promise<OperationsServer> {
   const { config, readiness, metrics, activity, kindOf, executionRoutes, definitions } = options;
   const readers = createEngineReaders(config);

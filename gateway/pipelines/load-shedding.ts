@@ -1,4 +1,5 @@
-// Load shedding: rejects requests before their pipeline runs, so that under overload the rejections cost little CPU time.
+// Load shedding: rejects requests before their pipeline runs, so that under overload the rejections cost little CPU
+// time.
 
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
@@ -45,7 +46,8 @@ export class LoadShedding {
 
 /**
  * Returns the checks up to the last step that can reject. Returns none when any step has a condition, or when a policy
- * before the last step that can reject has no check: such a policy may authenticate the client or send the response itself.
+ * before the last step that can reject has no check: such a policy may authenticate the client or send the response
+ * itself.
  */
 function checksOf(steps: readonly PipelineStep[], policies: ReadonlyMap<string, Policy>): SheddingCheck[] {
   if (steps.some(({ condition }) => condition !== undefined)) return [];

@@ -21,7 +21,7 @@ export async function mountPipelines(
   const { pipelines, policies: registry } = expressGateway();
   const { handlers, numbers } = await createHandlers(steps, policies);
   for (const policy of policies.values()) {
-    // The parameters are already validated: Express Gateway only gets the number of the step.
+    // The parameters have already been validated: Express Gateway gets only the number of the step.
     const schema = { $id: `urn:service-router:step:${policy.name}`, type: 'object' };
     registry.register({ name: policy.name, schema, policy: ({ step }) => handlers[step as number] as RequestHandler });
   }
@@ -46,7 +46,7 @@ export async function mountPipelines(
   registry.register({ name: entryName, schema: { $id: entryName, type: 'object' }, policy: () => enterPipeline });
   gatewayConfig.policies.push(entryName);
   const router = await pipelines.bootstrap({ app: createRouter(), config: { gatewayConfig } });
-  // Express Gateway mounts each policy in a promise callback: wait for all of them before the first request.
+  // Express Gateway mounts each policy in a promise callback: all of these callbacks must run before the first request.
   await nextTurn();
   return router;
 }
@@ -60,7 +60,9 @@ const enterPipeline: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** Creates the handler of every step, with pauses: Express Gateway would create all of them in one event loop iteration. */
+/**
+ * Creates the handler of every step, with pauses: Express Gateway would create all of them in one event loop iteration.
+ */
 async function createHandlers(
   steps: ReadonlyMap<string, readonly PipelineStep[]>,
   policies: ReadonlyMap<string, Policy>,
@@ -76,7 +78,10 @@ async function createHandlers(
   return { handlers, numbers };
 }
 
-/** Returns the steps of one pipeline, each with a digest of its content. Steps with equal content are numbered. */
+/**
+ * Returns the steps of one pipeline, each with a digest of its content as its id. The digest includes a number that
+ * distinguishes steps with equal content.
+ */
 function identifySteps(steps: readonly PipelineStep[]): [PipelineStep, id: string][] {
   const seen = new KeyedCounter();
   return steps.map((step) => {
@@ -90,7 +95,7 @@ function toEntry({ policy, condition }: PipelineStep, step: number | undefined):
   return { [policy]: [{ action: { step }, ...(condition === undefined ? {} : { condition }) }] };
 }
 
-/** Passes rejections of an async handler to the error handler; Express 4 ignores them. */
+/** Passes errors and rejections of a handler to the error handler; Express 4 ignores rejections. */
 function guarded(handler: Handler): RequestHandler {
   return function runPolicy(request: Request, response: Response, next: NextFunction) {
     try {

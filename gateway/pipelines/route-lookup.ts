@@ -1,11 +1,13 @@
-// Route table lookups: the entry for the path and method of a request, and the methods of a path.
+// Looks up requests in the route table: finds the entry for a path and method, and the methods of a host and path.
 
 import { createRequire } from 'node:module';
 import express, { type Request, type RequestHandler } from 'express';
 import { type GatewayConfig, methodsOf, pathsOf } from '../plugin-api/gateway-config-schema.ts';
 
 const require = createRequire(import.meta.url);
-/** The host matcher of Express Gateway: calls the handler for requests whose `Host` matches, and `next()` for others. */
+/**
+ * The host matcher of Express Gateway: calls the handler for requests whose `Host` matches, and `next()` for others.
+ */
 const vhost = createRequire(require.resolve('express-gateway/lib/gateway/pipelines'))('vhost') as (
   host: string,
   handler: RequestHandler,
@@ -45,7 +47,7 @@ export function createRouteLookup<T>(routes: readonly RouteEntry<T>[]): RouteLoo
   };
 }
 
-/** Creates a function that returns the methods of every endpoint of the request's host and path; none when there is none. */
+/** Creates a function that returns the methods of all endpoints that match the host and path of a request. */
 export function createMethodLookup({ apiEndpoints }: GatewayConfig): (request: Request) => string[] {
   let found = new Set<string>();
   const routes = Object.values(apiEndpoints).map((endpoint) => ({
@@ -65,9 +67,9 @@ export function createMethodLookup({ apiEndpoints }: GatewayConfig): (request: R
 }
 
 /**
- * Creates a function that calls `onMatch` for each route whose host and path match, in the given order, until it returns
- * `end`. Uses an Express router and its host matcher, so that patterns mean the same as in the pipelines. Leaves
- * `request.params` unchanged.
+ * Creates a function that calls `onMatch` for each route whose host and path match, in the given order, until `onMatch`
+ * returns `end`. Uses an Express router and the host matcher of Express Gateway, so that patterns mean the same as in
+ * the pipelines. Leaves `request.params` unchanged.
  */
 function createSearch<R extends { readonly paths: string[]; readonly host?: string | undefined }>(
   routes: readonly R[],
@@ -79,7 +81,7 @@ function createSearch<R extends { readonly paths: string[]; readonly host?: stri
     const visit: RequestHandler = (request, _response, next) => {
       if (onMatch(route, request) === 'continue') next();
     };
-    // Express Gateway does not match the host `*`: it would be one label, without dots.
+    // Express Gateway does not apply its host matcher to `*`, which would match only host names without dots.
     probe.all(route.paths, host === '*' ? visit : vhost(host, visit));
   }
   return (request) => {

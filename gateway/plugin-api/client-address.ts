@@ -4,23 +4,24 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net';
 import { contextOf } from './request-context.ts';
 
-/** Determines client addresses with `router.trustedProxies`. */
+/** Determines the client addresses of requests, taking `router.trustedProxies` into account. */
 export class ClientAddresses {
   readonly #trustedProxies: () => readonly string[];
   #listed: readonly string[] | undefined;
   #trusted = new BlockList();
 
   /**
-   * @param trustedProxies returns the addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` is trusted; called for
-   *   each request, because a reload may change them
+   * @param trustedProxies returns the addresses and networks (`10.0.0.0/8`) whose `X-Forwarded-For` is trusted; called
+   *   for each request, because a reload may change them
    */
   constructor(trustedProxies: () => readonly string[]) {
     this.#trustedProxies = trustedProxies;
   }
 
   /**
-   * Returns the last address in `X-Forwarded-For` that is not a trusted proxy: the client may have forged all entries before
-   * it. `Forwarded` (RFC 7239) is ignored: a proxy that appends to one of the two fields forwards the other unchanged.
+   * Returns the last address in `X-Forwarded-For` that is not a trusted proxy: the client may have forged all entries
+   * before it. `Forwarded` (RFC 7239) is ignored: a proxy that appends to one of the two fields forwards the other
+   * unchanged.
    */
   of({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
     let client = unmapped(socket.remoteAddress ?? '');
@@ -48,8 +49,9 @@ export class ClientAddresses {
 }
 
 /**
- * Returns the caller identity of a request: `client <OAuth client id>`, or `address <network>` without a token. All limits
- * and queues use it, so that a client has one identity everywhere; version splits use it for requests without a token.
+ * Returns the caller identity of a request: `client <OAuth client id>`, or `address <network>` without a token. All
+ * limits and queues use it, so that a client has one identity everywhere; version splits use it for requests without a
+ * token.
  */
 export function callerOf(request: IncomingMessage): string {
   const { clientId, clientAddress } = contextOf(request);
@@ -57,9 +59,9 @@ export function callerOf(request: IncomingMessage): string {
 }
 
 /**
- * Returns the network that counts as one caller: the IPv4 address, or the /64 prefix of an IPv6 address, because its owner
- * may use any address of the prefix.
- * @returns for IPv6 the first four groups, each in its shortest form, such as `2001:db8:0:1`
+ * Returns the network that counts as one caller: the IPv4 address, or the /64 prefix of an IPv6 address, because the
+ * owner of the prefix may use any of its addresses.
+ * @returns for IPv6, the first four groups, each in its shortest form, such as `2001:db8:0:1`
  */
 export function networkOf(address: string): string {
   const caller = unmapped(address);

@@ -25,9 +25,9 @@ const toGzip = promisify(gzip);
  */
 const quickQuality = 2;
 
-/** Returns the coding that the client prefers; `br` when codings have equal weight; undefined for no coding. */
+/** Returns the coding that the client prefers; `br` when the codings have equal weight; undefined for no coding. */
 export function chooseCoding({ headers }: Pick<IncomingMessage, 'headers'>): Coding | undefined {
-  // Without the field any coding is allowed (section 12.5.3), but a client that does not send it may support none.
+  // Without Accept-Encoding, any coding is allowed (section 12.5.3), but a client that omits it may support none.
   if (headers['accept-encoding'] === undefined) return undefined;
   const negotiator = new Negotiator({ headers }) as PreferringNegotiator;
   const chosen = negotiator.encoding([...codings, 'identity'], { preferred: codings });

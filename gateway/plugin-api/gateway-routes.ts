@@ -5,13 +5,13 @@ import type { GatewayConfig, PipelineStep } from './gateway-config-schema.ts';
 
 /** One apiEndpoint and the pipeline that serves it. */
 export interface GatewayRoute {
-  /** Name of the apiEndpoint: `route` in logs, metrics and executions. */
+  /** Name of the apiEndpoint; called `route` in logs, metrics and executions. */
   readonly name: string;
   readonly endpoint: GatewayConfig['apiEndpoints'][string];
   /** Name of the pipeline. */
   readonly pipeline: string;
   readonly steps: readonly PipelineStep[];
-  /** Names of the workflows that the route starts: several when steps with a condition start different ones. */
+  /** Names of the workflows that the route starts; several when steps with conditions start different workflows. */
   readonly workflows: readonly string[];
   /** The first of `workflows`. Deprecated: kept for plugins of earlier versions. */
   readonly workflow: string | undefined;
@@ -23,7 +23,9 @@ export interface RouteWorkflow {
   readonly workflow: string;
 }
 
-/** Returns the routes in the order of `apiEndpoints`: Express Gateway uses the first one whose path matches. */
+/**
+ * Returns the routes in the order of `apiEndpoints`, because Express Gateway uses the first route whose path matches.
+ */
 export function routesOf(
   { apiEndpoints, pipelines }: GatewayConfig,
   steps: ReadonlyMap<string, readonly PipelineStep[]>,
@@ -60,15 +62,20 @@ export function actionOf(steps: readonly PipelineStep[], policy: string): Pipeli
   return actionsOf(steps, policy)[0];
 }
 
-/** Returns the parameters of each step with the policy: a pipeline may have several, each with a condition. */
+/**
+ * Returns the parameters of each step with the policy; a pipeline may have several such steps, each with a condition.
+ */
 export function actionsOf(steps: readonly PipelineStep[], policy: string): PipelineStep['action'][] {
   return steps.filter((step) => step.policy === policy).map(({ action }) => action);
 }
 
-/** Callers of a route: workers and operators (policy `engine-api`), clients that request a token (`token`), or API clients. */
+/**
+ * Callers of a route: workers and operators (policy `engine-api`), clients that request a token (`token`), or API
+ * clients.
+ */
 export type RouteKind = 'clients' | 'tokens' | 'workers';
 
-/** Returns the kind of a route, by the policies of its pipeline. */
+/** Returns the kind of a route, determined from the policies of its pipeline. */
 export function kindOf({ steps }: Pick<GatewayRoute, 'steps'>): RouteKind {
   if (actionOf(steps, 'engine-api') !== undefined) return 'workers';
   return actionOf(steps, 'token') === undefined ? 'clients' : 'tokens';

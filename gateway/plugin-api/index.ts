@@ -1,4 +1,4 @@
-// `service-router/plugin`: the API for plugins of a gateway.
+// `service-router/plugin`: exports the API for the plugins of a gateway.
 
 export { Type } from 'typebox';
 export * from './plugin-api.ts';

@@ -13,13 +13,13 @@ import type { Policy, PolicyDeclaration } from './policy.ts';
 export * from './policy.ts';
 export { contextOf, type RequestContext } from './request-context.ts';
 
-/** A readiness check: resolves to the reasons why the router is not ready; empty when it is ready. */
+/** A readiness check. Resolves to the reasons why the router is not ready, or to an empty list when it is ready. */
 export type ReadinessCheck = () => Promise<readonly string[]>;
 
-/** A readiness notice: returns lines for operators, without effect on readiness; empty when there are none. */
+/** A readiness notice. Returns lines for operators, or an empty list; the lines do not affect readiness. */
 export type ReadinessNotice = () => readonly string[];
 
-/** Services for a shared resource, which outlives a reload. */
+/** Services for a shared resource, which can outlive a reload. */
 export interface SharedServices {
   /** Returns the active configuration on each access. Do not cache values across a reload. */
   readonly config: Config;
@@ -31,7 +31,9 @@ export interface SharedServices {
   readonly draining: AbortSignal;
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
-  /** Adds a stop function, called in reverse order of registration when the last snapshot that uses the resource stops. */
+  /**
+   * Adds a stop function, called in reverse order of registration when the last snapshot that uses the resource stops.
+   */
   onStop(name: string, stop: () => void | Promise<void>): void;
 }
 
@@ -52,30 +54,35 @@ export interface RouterServices {
   /** The Redis connection of the router; absent without `redis.url`. */
   readonly redis?: Redis | undefined;
   /**
-   * Returns a resource that snapshots share. It is created for its first user and stopped after its last one.
+   * Returns a resource that snapshots share. It is created for the first snapshot that uses it, and stopped after the
+   * last one.
    * @param name unique in the router
-   * @param from inputs of the resource: different inputs make a different resource. Empty when it reads the active
-   *   configuration
+   * @param from inputs of the resource: different inputs yield different resources. Empty for a resource that reads the
+   *   active configuration
    * @param make creates the resource, synchronously
-   * @throws Error when this configuration has been stopped, as in an `init` that ends after its deadline
+   * @throws Error when this configuration has been stopped, such as in an `init` that runs past its deadline
    */
   share<T>(name: string, from: readonly unknown[], make: (services: SharedServices) => T): T;
   /**
-   * Adds a check that must pass within a minute before a reload activates this configuration. It does not run at the start
-   * of the router.
+   * Adds a check that must pass within a minute before a reload activates this configuration. It does not run when the
+   * router starts.
    */
   addActivationCheck(name: string, check: ReadinessCheck): void;
-  /** Adds a listener for the activation of this configuration, also at the start. It must be synchronous and must not throw. */
+  /**
+   * Adds a listener that is called when this configuration becomes active, including when the router starts. The
+   * listener must be synchronous and must not throw.
+   */
   onActivate(listener: () => void): void;
   /** Adds a check to `/health/ready`. */
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   /** Adds a notice to `/health/ready`. */
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
-  /** Adds a listener that is called once the router listens; never called for a reloaded configuration. */
+  /** Adds a listener that is called once the router is listening; never called for a reloaded configuration. */
   onStarted(listener: () => void): void;
   /**
-   * Adds a stop function, called in reverse order of registration after the last request of this configuration; called at
-   * once if the configuration has been stopped. It is abandoned after a minute.
+   * Adds a stop function. Stop functions are called in reverse order of registration, after the last request of this
+   * configuration. If the configuration has already been stopped, the function is called at once. The router waits at
+   * most a minute for each function.
    */
   onStop(name: string, stop: () => void | Promise<void>): void;
   /** Reports an unexpected error to the error tracker. Never pass personal data. */
@@ -101,6 +108,6 @@ export interface Plugin {
   readonly version: string;
   /** The policies that `init` registers. */
   readonly policies: readonly PolicyDeclaration[];
-  /** Registers the policies of one configuration. Counts as failed after a minute. */
+  /** Registers the policies of one configuration. During a reload, it fails if it takes more than a minute. */
   init(context: PluginContext): void | Promise<void>;
 }

@@ -47,7 +47,7 @@ export interface PolicyContext {
 
 /** A problem with the parameters of a policy. */
 export interface ParameterProblem {
-  /** The parameter whose line is reported; the line of the whole action when absent. */
+  /** The parameter whose line is reported; when absent, the line of the whole action is reported. */
   readonly parameter?: string;
   /** What is wrong, and how to fix it. */
   readonly message: string;
@@ -55,9 +55,9 @@ export interface ParameterProblem {
 
 /** Limits of a route, for operators: those of one step, or of all steps together. */
 export interface RouteLimits {
-  /** Rate limits; `by` says whether each client has its own window (`client`) or all share one (`route`). */
+  /** Rate limits; `by` says whether each client has its own window (`client`) or all clients share one (`route`). */
   readonly rates?: readonly { readonly by: string; readonly requests: number; readonly windowSeconds: number }[];
-  /** Limits of concurrent requests, except those that the configuration sets for individual clients. */
+  /** Limits on concurrent requests, except those that the configuration sets for individual clients. */
   readonly inFlight?: readonly { readonly by: string; readonly requests: number }[];
   /** The path parameter that must be among the MIS codes of the client. */
   readonly misCodes?: string;
@@ -92,17 +92,17 @@ export interface PolicyDeclaration {
   /** JSON Schema of the `action` in gateway.config.yml; unknown parameters are rejected. */
   readonly schema: TSchema & { readonly $id: string };
   /**
-   * Whether a step of the policy responds to every request that reaches it, with a problem document at least. No step may
-   * follow an unconditional one.
+   * Whether a step of the policy responds to every request that reaches it, at least with a problem document. No step
+   * may follow such a step if that step has no condition.
    */
   readonly alwaysResponds?: boolean;
-  /** Whether a step of the policy works with the client of the request: it must not come before `bearer`. */
+  /** Whether a step of the policy needs the client of the request: such a step must not come before `bearer`. */
   readonly needsClient?: boolean;
   /** Returns problems that the schema cannot detect. */
   readonly check?: (parameters: never, place: PolicyContext) => readonly ParameterProblem[];
-  /** Returns what one step of the policy adds to the OpenAPI document; nothing when absent. */
+  /** Returns what one step adds to the OpenAPI document. Without this function, the policy adds nothing. */
   readonly describe?: (parameters: never, place: PolicyContext) => PolicyDescription;
-  /** Returns the limits that one step sets; none when absent. */
+  /** Returns the limits that one step sets. Without this function, the policy sets none. */
   readonly limits?: (parameters: never, config: Config) => RouteLimits;
   /** Returns why a step rejects a request, regardless of the load; undefined when it accepts the request. */
   readonly judge?: (parameters: never, request: PlannedRequest, config: Config) => Refusal | undefined;
@@ -118,8 +118,8 @@ export interface Policy {
   readonly name: string;
   /**
    * Creates the handler; called once for each step in gateway.config.yml.
-   * @param stepId identifies the step in its pipeline, such as for counters: the same in all routers, and after a reload
-   *   that changes neither parameters nor condition of the step
+   * @param stepId identifies the step in its pipeline, for example for counters. It is the same in all routers, and
+   *   stays the same after a reload that changes neither the parameters nor the condition of the step
    */
   readonly policy: (action: never, stepId: string) => Handler;
   /**
@@ -130,11 +130,12 @@ export interface Policy {
 }
 
 /**
- * Declares a policy. `service-router check` and the router validate gateway.config.yml with it before any plugin starts.
+ * Declares a policy. `service-router check` and the router validate gateway.config.yml against the declaration before
+ * any plugin starts.
  * @param declaration `schema`: TypeBox object of the parameters (units in the descriptions); `alwaysResponds`,
- *   `needsClient`: where a step of the policy may stand in a pipeline; `check`: detects problems that the schema cannot;
- *   `describe`: the effect of the policy for the OpenAPI document; `limits`, `judge`: what operators are
- *   told about its steps
+ *   `needsClient`: where a step of the policy may stand in a pipeline; `check`: detects problems that the schema
+ *   cannot; `describe`: the effect of the policy for the OpenAPI document; `limits`, `judge`: for operators, the limits
+ *   of its steps and the reasons why they reject requests
  */
 export function declarePolicy<S extends TSchema>(declaration: {
   name: string;

@@ -10,7 +10,7 @@ const empty = Buffer.alloc(0);
 const continueSenders = new Attachment<IncomingMessage, () => void>('continue sender');
 /** Problems of requests whose body can no longer arrive. */
 const failures = new Attachment<IncomingMessage, Problem>('failure');
-/** Functions that reject the pending reads of a body; after its end they do nothing. */
+/** Functions that reject the pending reads of a body; they do nothing after the end of the body. */
 const readers = new Attachment<IncomingMessage, (problem: Problem) => void>('reader');
 const ignore = () => undefined;
 
@@ -39,9 +39,9 @@ export interface Pause {
 /**
  * Returns the whole body; every call returns the same one.
  * @param maxBytes size limit, in bytes
- * @param pause pauses once, for a body that is larger than `pause.at`; a rejection of `pause.until` fails the body
+ * @param pause pauses once, for a body that is larger than `pause.at`; if `pause.until` rejects, the read rejects too
  * @throws Problem `body-too-large` as soon as the limit is exceeded (before reading, when Content-Length exceeds it),
- *   `malformed-request` when the body is cut off or its framing is broken, `request-timeout` when it is too slow
+ *   `malformed-request` when the body is cut off or its framing is broken, `request-timeout` when it arrives too slowly
  */
 export function readBody(request: IncomingMessage, maxBytes: number, pause?: Pause): Promise<Buffer> {
   const body = bodies.get(request) ?? receive(request, maxBytes, pause);
@@ -49,12 +49,12 @@ export function readBody(request: IncomingMessage, maxBytes: number, pause?: Pau
   return body;
 }
 
-/** Lets the memory of a body be freed before its request ends. Call it after the last use: the body cannot be read again. */
+/** Allows a body to be freed before its request ends. Call it after the last use: the body cannot be read again. */
 export function releaseBody(request: IncomingMessage): void {
   bodies.set(request, undefined);
 }
 
-/** Returns the body size according to the header, in bytes; Infinity for chunked transfer coding. */
+/** Returns the body size that the header announces, in bytes; Infinity for chunked transfer coding. */
 export function announcedBytes({ headers }: IncomingMessage): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
 }
@@ -69,7 +69,7 @@ async function receive(request: IncomingMessage, maxBytes: number, pause: Pause 
   return collect(request, maxBytes, pause);
 }
 
-/** Reads with events, because an async iterator creates several promises per chunk and most bodies are one chunk. */
+/** Reads with events: most bodies are one chunk, and an async iterator creates several promises per chunk. */
 function collect(request: IncomingMessage, maxBytes: number, pause: Pause | undefined): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   readers.set(request, reject);
@@ -95,7 +95,7 @@ function collect(request: IncomingMessage, maxBytes: number, pause: Pause | unde
   if (request.destroyed) endEarly();
   request.on('data', onData);
   request.once('end', () => {
-    // Each of these functions refers to the body, or would create a problem after a complete body.
+    // These listeners would keep the body in memory, or create a problem although the body is complete.
     request.off('data', onData).off('error', endEarly).off('close', endEarly);
     readers.set(request, ignore);
     resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));

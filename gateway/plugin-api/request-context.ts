@@ -1,10 +1,10 @@
-// The context of a request: the state that the HTTP server, the pipelines and the policies share.
+// The request context: state of one request, shared by the HTTP server, the pipelines and the policies.
 
 import { Attachment } from '#lib/gc/attachment.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import type { Span } from '#lib/telemetry/tracing/tracer.ts';
 
-/** State of one request that its policies share. */
+/** State of one request. */
 export interface RequestContext {
   /** `X-Request-Id` of the response. */
   readonly requestId: string;
@@ -26,9 +26,9 @@ export interface RequestContext {
   span?: Span;
   /** Code of the problem that was sent as the response. */
   problem?: ProblemCode;
-  /** Reason for the response, for the access log. */
+  /** Why the router sent this response; written to the access log. */
   reason?: string;
-  /** True once the router has cut off the response, because it shuts down. */
+  /** True once the router has cut off the response during shutdown. */
   isCutOff?: boolean;
 }
 

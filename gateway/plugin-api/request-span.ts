@@ -5,7 +5,9 @@ import { isTraceparent } from '#lib/envelope/traceparent.ts';
 import type { Span, Tracer } from '#lib/telemetry/tracing/tracer.ts';
 import { contextOf } from './request-context.ts';
 
-/** Returns the span of a request; every call returns the same one. Its parent is the client's `traceparent`, when valid. */
+/**
+ * Returns the span of a request; every call returns the same one. Its parent is the client's `traceparent`, if valid.
+ */
 export function requestSpan(request: IncomingMessage, tracer: Tracer): Span {
   const context = contextOf(request);
   if (context.span !== undefined) return context.span;

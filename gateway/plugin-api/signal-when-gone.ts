@@ -4,8 +4,9 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 
 /**
- * Returns a signal that aborts when the connection closes before the response is complete; never after a complete response.
- * The signal is already aborted if the connection closed before the call, because `close` is not emitted again.
+ * Returns a signal that aborts when the connection closes before the response is complete; never after a complete
+ * response. The signal is already aborted if the connection closed before the call, because `close` is not emitted
+ * again.
  */
 export function signalWhenGone(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
@@ -18,9 +19,9 @@ export function signalWhenGone(response: ServerResponse): AbortSignal {
 }
 
 /**
- * Resolves to true when the client has closed its side of the connection. Call it before starting work for the client. A
- * process that was suspended (SIGSTOP, machine sleep) reads a request first and the end of its connection in the next
- * iteration of the event loop, so the check waits for the end of this iteration and of the next.
+ * Resolves to true if the client has closed its side of the connection. Call it before starting work for the client. A
+ * process that was suspended (SIGSTOP, machine sleep) reads the request first, and the end of its connection only in
+ * the next iteration of the event loop. The check therefore waits for the end of this iteration and of the next.
  */
 export async function hasLeft(response: ServerResponse): Promise<boolean> {
   await turn();

@@ -19,8 +19,8 @@ export interface EndedRequest {
   readonly route: string;
   readonly method: string;
   /**
-   * Status code of the response. Without a complete response, 499 when the client closed the connection, and 504 when the
-   * router did because it shuts down: the outcome is unknown to the client.
+   * Status code of the response. If the response was not sent completely: 499 when the client closed the connection,
+   * and 504 when the router closed it during shutdown: the client does not know the outcome.
    */
   readonly status: number;
   readonly durationMs: number;
@@ -28,17 +28,17 @@ export interface EndedRequest {
   readonly problem: ProblemCode | undefined;
 }
 
-/** Further observers of requests, in addition to log and metrics. */
+/** Optional observers of requests, in addition to the log and the metrics. */
 export interface AccessLogObservers {
-  /** Creates the spans of clients' requests. */
+  /** Creates the spans of client requests. */
   tracer?: Tracer | undefined;
   /** Called for each request when its response has closed. */
   onRequestEnd?: (request: EndedRequest) => void;
-  /** Kind of a route; default `clients`. */
+  /** Returns the kind of a route; default: always `clients`. */
   kindOf?: (route: string) => RouteKind;
 }
 
-/** Creates the access log. It never logs path or query, because both may contain personal data. */
+/** Creates the access log. It never logs the path or query, because both may contain personal data. */
 export function createAccessLog(log: Logger, metrics: Registry, observers: AccessLogObservers = {}): AccessLog {
   const { requests, duration, inFlight } = createMetrics(metrics);
   const clients = new ActiveClients(metrics);
@@ -58,7 +58,7 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       duration.observe({ route }, durationMs / 1000);
       if (clientId !== undefined) clients.record(route, clientId);
       ended?.({ route, method, status, durationMs, executionId, problem });
-      // Workers' calls have no spans, because the tasks have them.
+      // Calls of workers have no spans of their own, because their tasks have spans.
       const ofWorkers = kindOf(route) === 'workers';
       if (tracer !== undefined && !ofWorkers) endSpan(tracer, request, { method, status, context });
       const fields = { requestId, executionId, workflowVersion, route, clientId, method, status, durationMs, reason };
@@ -116,7 +116,9 @@ function endSpan(
   });
 }
 
-/** Log level of a request. Successful calls of workers are logged at `debug`: their polls repeat every few seconds. */
+/**
+ * Log level of a request. Successful calls of workers are logged at `debug`, because workers poll every few seconds.
+ */
 function levelOf(
   status: number,
   { ofWorkers, reason = '' }: { ofWorkers: boolean; reason: string | undefined },

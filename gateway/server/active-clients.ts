@@ -1,15 +1,15 @@
-// Counts the active OAuth clients of each route. Client ids are never labels, so that the number of series is bounded.
+// Counts the active OAuth clients of each route. Client ids are not used as labels, so the number of series is bounded.
 
 import type { Registry } from 'prom-client';
 import { BoundedMap } from '#lib/gc/bounded.ts';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 
-/** A client counts as active for this time after its last request, in milliseconds. */
+/** How long a client counts as active after its last request, in milliseconds. */
 const activeMs = 300_000;
 /** Maximum number of clients remembered per route; beyond it, the least recently seen client is dropped. */
 const mostRemembered = 10_000;
 
-/** Counts, for the gauge `router_active_clients`, the clients with a request in the last five minutes. */
+/** Counts the clients with a request in the last five minutes, for the gauge `router_active_clients`. */
 export class ActiveClients {
   /** Time of the last request (performance.now()) by route and client; the least recently seen client comes first. */
   readonly #lastSeen = new Map<string, BoundedMap<string, number>>();

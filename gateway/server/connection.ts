@@ -17,7 +17,9 @@ export interface ConnectionHandlers {
   handle(exchange: Exchange): void;
   /** Called at most once, after all earlier responses: sends the problem and closes the connection. */
   refuse(socket: Socket, problem: Problem): void;
-  /** Closes the connection without a further response: the client keeps sending requests. May be called again. */
+  /**
+   * Closes the connection without a further response, because the client keeps sending requests. May be called again.
+   */
   cut(socket: Socket, problem: Problem): void;
   /** Called when no request is in progress or queued. */
   onIdle(socket: Socket): void;
@@ -29,8 +31,9 @@ const maxQueued = 16;
 const maxIgnored = 8;
 
 /**
- * Node emits pipelined requests all at once, so they are queued here: a write must not run concurrently with another
- * request (RFC 9112 section 9.3.2), and requests after a rejected one must not run at all (section 9.6).
+ * A queue of the pipelined requests of one connection. Node emits such requests all at once. However, a write must not
+ * run concurrently with another request (RFC 9112 section 9.3.2), and requests after a rejected one must not run at all
+ * (section 9.6).
  */
 export class Connection {
   readonly #socket: Socket;
@@ -62,8 +65,8 @@ export class Connection {
   }
 
   /**
-   * Stops reading after malformed bytes or a timeout. Earlier requests get their responses first; a request whose body is
-   * incomplete gets the problem as its response.
+   * Stops reading after malformed bytes or a timeout. Earlier requests get their responses first; a request whose body
+   * is incomplete gets the problem as its response.
    */
   fail(problem: Problem): void {
     if (this.#failure !== undefined) return;
@@ -81,8 +84,9 @@ export class Connection {
   }
 
   /**
-   * Node keeps ignored requests until the connection closes, so their number is limited. It parses a whole chunk at once
-   * and cannot be stopped, so requests of the same chunk do not close the connection a second time.
+   * Counts a request that gets no response, and cuts the connection after too many of them: Node keeps such requests in
+   * memory until the connection closes. Node parses a whole chunk at once and cannot be stopped, so further requests of
+   * the same chunk do not cut the connection a second time.
    */
   #ignore(failure: Problem): void {
     this.#ignored += 1;

@@ -1,4 +1,5 @@
-// Limits the connections of the public port: number, number per address, eviction of idle ones, timeout of slow readers.
+// Limits connections to the public port: caps their number in total and per address, evicts idle ones, and closes those
+// whose client reads a response too slowly.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,49 +9,54 @@ import { TransientMap } from '#lib/gc/transient-map.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { networkOf } from '../plugin-api/client-address.ts';
 
-/** Limits on connections. Read at each use, so that a reload may change them. */
+/** Limits on connections. They are read at each use, so a reload can change them. */
 export interface ConnectionLimits {
   /** Maximum number of open connections. */
   maxConnections: number;
-  /** Maximum per client network ({@link networkOf}); trusted proxies are exempt. Undefined: no limit. */
+  /**
+   * Maximum number of open connections per client network ({@link networkOf}); trusted proxies are exempt. Undefined:
+   * no limit.
+   */
   maxConnectionsPerAddress?: number | undefined;
-  /** Time within which a client must read a complete response, in milliseconds. */
+  /** Time that a client has to read a response once the router has written all of it, in milliseconds. */
   responseTimeoutMs: number;
 }
 
 /** A response that has not closed yet. */
 interface PendingResponse {
   readonly response: ServerResponse;
-  /** Deadline for the client to read it (performance.now()); Infinity until the response is complete. */
+  /** Deadline for the client to read the response (performance.now()); Infinity until all of it has been written. */
   readBy: number;
 }
 
 /** Time from the rejection of a client until its connection is destroyed, in milliseconds. */
 const lingerMs = 1_000;
-/** Maximum number of ended sockets whose clients have not closed them. */
+/** Maximum number of sockets that the router has ended but whose clients have not closed them. */
 const maxLingering = 200;
 
 /**
- * Counts connections. At the limit it evicts the connection that has waited longest for its client to send a request or
- * the rest of one. So a client that opens connections and sends little cannot lock out others.
+ * Counts connections. At the limit, each new connection evicts the one that has waited longest for its client to send a
+ * request or the rest of one. Thus a client that opens connections and sends little cannot lock out other clients.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #isTrustedProxy: (address: string) => boolean;
   /** Sockets that the router has not ended. */
   readonly #open = new Set<Socket>();
-  /** Connections in order of eviction, each with the request that has begun to arrive (it may be complete). */
+  /**
+   * Connections in order of eviction, each with the request that has begun to arrive (and may be complete), or null.
+   */
   readonly #waiting = new TransientMap<Socket, IncomingMessage | null>();
   readonly #byAddress = new Map<string, number>();
   /** Ended sockets, each with the time at which it is destroyed (performance.now()). */
   readonly #lingering = new Map<Socket, number>();
-  /** By exchange id. */
+  /** Responses by exchange id. */
   readonly #pendingResponses = new TransientMap<number, PendingResponse>();
   #lastExchangeId = 0;
   readonly #closedTotal: Counter;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param isTrustedProxy whether an address is a trusted proxy: its connections carry requests of many clients */
+  /** @param isTrustedProxy whether an address is a trusted proxy, whose connections carry requests of many clients */
   constructor(limits: ConnectionLimits, metrics: Registry, isTrustedProxy: (address: string) => boolean) {
     this.#limits = limits;
     this.#isTrustedProxy = isTrustedProxy;
@@ -80,7 +86,7 @@ export class Connections {
     for (const socket of [...this.#open, ...this.#lingering.keys()]) socket.destroy();
   }
 
-  /** Adds a new connection. @returns the problem when a limit is exceeded, else null */
+  /** Adds a new connection. @returns a problem when a limit is exceeded, else null */
   add(socket: Socket): Problem | null {
     const peer = socket.remoteAddress ?? '';
     const address = networkOf(peer);
@@ -103,7 +109,7 @@ export class Connections {
     response.once('close', () => this.#pendingResponses.delete(exchangeId));
   }
 
-  /** Records that the connection waits for its next request. */
+  /** Records that a connection is waiting for its next request. */
   requestEnded(socket: Socket): void {
     this.#waiting.delete(socket);
     if (!socket.destroyed) this.#waiting.set(socket, null);
@@ -115,8 +121,9 @@ export class Connections {
   }
 
   /**
-   * Ends a connection after its pending writes, and discards what the client still sends. The connection no longer counts
-   * towards the limit; at `maxLingering`, it replaces the one that was ended first.
+   * Ends a connection after its pending writes, and discards what the client still sends. The connection no longer
+   * counts towards the limit. When `maxLingering` connections linger already, the one that was ended first is
+   * destroyed.
    */
   linger(socket: Socket): void {
     this.#open.delete(socket);
@@ -131,11 +138,11 @@ export class Connections {
     this.#lingering.set(socket, performance.now() + lingerMs);
   }
 
-  /** Closes one connection without a complete request. This is safe: nothing has been started for it. */
+  /** Destroys the first connection without a complete request. This is safe: no work has been started for it. */
   #evictOne(): boolean {
     for (const [socket, request] of this.#waiting) {
       this.#waiting.delete(socket);
-      // Its request is in progress, or its response has just been sent.
+      // The request of this connection is in progress, or its response has just been sent.
       if (request?.complete === true) continue;
       this.countClosed('evicted');
       socket.destroy();

@@ -22,7 +22,7 @@ import { setContinueSender } from '../plugin-api/read-body.ts';
 import { checkRequest, requestIdOf } from './request-guard.ts';
 import { createTlsServer, pathsOf, watchCertificate, type TlsOptions } from './tls.ts';
 
-/** Limits on clients; times in milliseconds. Read at each use, so that a reload may change them. */
+/** Limits on clients; times in milliseconds. They are read at each use, so a reload can change them. */
 export interface ServerLimits {
   /** Maximum number of open connections. */
   maxConnections: number;
@@ -34,7 +34,7 @@ export interface ServerLimits {
   requestTimeoutMs: number;
   /** Time that an idle connection stays open after a response. */
   keepAliveTimeoutMs: number;
-  /** Time within which a client must read a complete response. */
+  /** Time that a client has to read a response once the router has written all of it. */
   responseTimeoutMs: number;
 }
 
@@ -43,9 +43,9 @@ export interface HttpServerOptions {
   host: string;
   /** 0 = any free port. */
   port: number;
-  /** Handles a request that passed the guard, such as an Express application. */
+  /** Handles a request that has passed the guard; for example an Express application. */
   app: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Rejects a request that passed the guard, before `app` sees it. @throws Problem */
+  /** May reject a request that has passed the guard, before `app` sees it. @throws Problem */
   shedLoad?: (request: IncomingMessage) => void;
   /** Request and response classes; default: Node's. */
   messages?: MessageClasses;
@@ -64,9 +64,9 @@ export interface HttpServer {
   /** Applies changed limits to Node's server, which keeps copies of its timeouts. */
   applyLimits(): void;
   /**
-   * Stops gracefully. Waits for the requests in flight and serves those that arrive in the meantime (workers report
-   * results); then waits once more, for those that are still in flight. Then stops listening and destroys the
-   * remaining connections. A later call waits for the first one.
+   * Stops gracefully. Waits for the requests in flight, and meanwhile serves new ones, such as reports from workers.
+   * Then waits for the requests that are in flight at that moment. Finally stops listening and destroys the remaining
+   * connections. Later calls return the promise of the first call.
    * @param drainMs maximum duration of both waits together, in milliseconds
    */
   stop(drainMs: number): Promise<void>;
@@ -153,13 +153,13 @@ function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: 
   };
 }
 
-/** Subscribes to all events with which Node emits a request or reports an error on a connection. */
+/** Subscribes to all events by which Node announces a request or reports an error of a connection. */
 function attachConnections(
   server: Server | HttpsServer,
   connections: Connections,
   handle: (exchange: Exchange) => void,
 ): void {
-  // With a limit, Node would silently drop further header fields before the guard sees them.
+  // If there were a limit, Node would silently drop the header fields beyond it before the guard sees them.
   server.maxHeadersCount = 0;
   const known = new Attachment<Socket, Connection>('connection');
   const refuse = (socket: Socket, problem: Problem) => {
@@ -167,7 +167,9 @@ function attachConnections(
     refuseOnSocket(socket, problem);
     connections.linger(socket);
   };
-  /** Connections that are destroyed at the end of this turn of the event loop: responses that are ready are sent first. */
+  /**
+   * Connections to destroy at the end of this turn of the event loop, after responses that are ready have been sent.
+   */
   const closing = new Set<Socket>();
   const cut = (socket: Socket, problem: Problem) => {
     const close = () => {
@@ -190,7 +192,7 @@ function attachConnections(
   };
   const enqueue = (request: IncomingMessage, response: ServerResponse) =>
     connectionOf(request.socket).enqueue({ request, response });
-  // With TLS, a connection counts once its handshake has completed.
+  // A TLS connection counts once its handshake has completed.
   server.on(server instanceof HttpsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     // Node handles socket errors only while it parses.
     socket.on('error', () => socket.destroy());
@@ -211,8 +213,8 @@ function attachConnections(
 }
 
 /**
- * `Expect: 100-continue` (RFC 9110 section 10.1.1): sends 100 when the body is read. Without the 100, the client may or may
- * not send the body, so the connection cannot be reused.
+ * Defers the response to `Expect: 100-continue` (RFC 9110 section 10.1.1): 100 is sent when the body is read. If 100 is
+ * never sent, the client may or may not send the body, so the connection cannot be reused.
  */
 function deferContinue(request: IncomingMessage, response: ServerResponse): void {
   const { expect, 'content-length': length, 'transfer-encoding': coding } = request.headers;

@@ -3,16 +3,16 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 
-/** Where a server listens. */
+/** Address on which a server listens. */
 export interface ListenAddress {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-  /** Configuration keys of host and port, for the error message. */
+  /** Configuration keys of the host and port, for the error message. */
   readonly keys: string;
 }
 
-/** Starts listening and returns the bound port. @throws Error that names address and keys when it cannot be bound */
+/** Starts listening and returns the bound port. @throws Error that names the address and keys, if binding fails */
 export async function listen(server: Server, { host, port, keys }: ListenAddress): Promise<number> {
   server.listen({ host, port });
   try {

@@ -1,10 +1,10 @@
-// The requests in flight, so that a graceful shutdown can wait for them, and mark those that it cuts off.
+// Tracks the requests in flight, so that a graceful shutdown can wait for them and mark those that it cuts off.
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { contextOf } from '../plugin-api/request-context.ts';
 
-/** Waits for responses that have not closed. */
+/** The responses that have not closed yet. */
 export class OpenRequests {
   readonly #responses = new Set<ServerResponse>();
 
@@ -16,9 +16,9 @@ export class OpenRequests {
 
   /**
    * Waits twice: until the responses that are open now have closed, then until those that are open at that moment have
-   * closed too. A worker's report ends a client's wait, and the response to the report closes after the client's. Later
-   * requests do not prolong the wait.
-   * @param drainMs longest wait, in milliseconds
+   * closed too. The second wait is for workers: a worker's report completes a client's request, and the response to the
+   * report closes after the response to the client. Requests that arrive during the second wait do not prolong it.
+   * @param drainMs maximum duration of both waits together, in milliseconds
    */
   async drain(drainMs: number): Promise<void> {
     const deadline = new AbortController();
@@ -27,7 +27,9 @@ export class OpenRequests {
     deadline.abort();
   }
 
-  /** Marks the requests that are still in flight, for the access log. Call it before their connections are destroyed. */
+  /**
+   * Marks the requests that are still in flight, for the access log. Call it before their connections are destroyed.
+   */
   markCutOff(): void {
     const reason = 'shutting-down: the router closed the connection before the response was complete';
     for (const { req } of this.#responses) Object.assign(contextOf(req), { reason, isCutOff: true });

@@ -1,4 +1,4 @@
-// Error responses for bytes that never become a request: written to the socket, as Node creates no response object.
+// Writes error responses directly to sockets. Node creates no response object for bytes that never become a request.
 
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http';
 import { Problem, problemDocument } from '#lib/problem/problem.ts';
 import { allMethods } from '../plugin-api/gateway-config-schema.ts';
 
-/** Problems by error code of Node's HTTP parser and timers; any other parser error is `malformed-request`. */
+/** Problems by error code of Node's HTTP parser and timers; all other parser errors are `malformed-request`. */
 const causes: Readonly<Record<string, () => Problem>> = {
   HPE_HEADER_OVERFLOW: () => new Problem('header-fields-too-large', { detail: 'At most 16384 bytes are accepted.' }),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: () =>
@@ -23,8 +23,8 @@ export function problemOfParserError({ code = '' }: NodeJS.ErrnoException): Prob
 }
 
 /**
- * Returns the problem for CONNECT, for which Node emits no request. Its target is a host and port (RFC 9110 section 9.3.6)
- * and not a route, so `Allow` lists the methods that any route may have.
+ * Returns the problem for CONNECT, for which Node emits no request. The target of CONNECT is a host and port (RFC 9110
+ * section 9.3.6) and not a route, so `Allow` lists every method that a route can have.
  */
 export function connectRefusal(): Problem {
   return new Problem('method-not-allowed', { headers: { allow: ['HEAD', ...allMethods].join(', ') } });

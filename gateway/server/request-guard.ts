@@ -1,4 +1,5 @@
-// The request guard: rejects ambiguous or malformed requests (request smuggling, path traversal) before Express sees them.
+// The request guard: rejects ambiguous or malformed requests (request smuggling, path traversal) before Express sees
+// them.
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -18,7 +19,9 @@ const singular = new Set([
   'transfer-encoding',
 ]);
 
-/** Percent-encoded control characters: no back end needs them in a path, and some stores cannot hold NUL in a parameter. */
+/**
+ * Percent-encoded control characters: no back end needs them in a path, and some stores cannot hold NUL in a parameter.
+ */
 const encodedControl = /%(?:[01][0-9a-f]|7f)/i;
 /** Paths that consist of these characters need no further checks. */
 const plainPath = /^[\w/~-]*$/;
@@ -29,7 +32,8 @@ const hostPattern = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::[0-9]*)?$/i;
 const maxFields = 100;
 
 /**
- * Checks version, target and header fields of a request. The method is left to the route, which knows what it allows.
+ * Checks the HTTP version, target and header fields of a request. It does not check the method, because each route has
+ * its own list of methods.
  * @throws Problem `malformed-request` (400), `expectation-failed` (417) or `header-fields-too-large` (431)
  */
 export function checkRequest(request: IncomingMessage): void {
@@ -83,7 +87,7 @@ function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
       headers: { connection: 'close' },
     });
   }
-  // A request with Content-Length and Transfer-Encoding may be an attempt to smuggle another one (RFC 9112 section 6.1).
+  // A request with Content-Length and Transfer-Encoding may be an attempt to smuggle another (RFC 9112 section 6.1).
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return;
   if (coding.toLowerCase() !== 'chunked' || httpVersion !== '1.1')

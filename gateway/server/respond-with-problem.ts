@@ -6,7 +6,7 @@ import { sendProblem } from '#lib/problem/send-problem.ts';
 import { contextOf } from '../plugin-api/plugin-api.ts';
 
 /**
- * Sends the problem document of an error and records code and reason for the access log.
+ * Sends the problem document of an error, and records its code and reason for the access log.
  * @returns the problem; `internal-error` for errors that are not a Problem
  */
 export function respondWithProblem(request: IncomingMessage, response: ServerResponse, error: unknown): Problem {

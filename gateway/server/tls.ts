@@ -1,4 +1,4 @@
-// HTTPS for the public port: loads certificate and key from files, and reloads them when they change.
+// HTTPS for the public port: loads the certificate and its key from files, and reloads them when the files change.
 
 import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:https';
@@ -17,10 +17,10 @@ export interface TlsFiles {
 
 const defaultWatchMs = 5_000;
 
-/** What the public port needs to serve HTTPS. */
+/** Options for serving HTTPS on the public port. */
 export interface TlsOptions {
   readonly files: TlsFiles;
-  /** Receives a line for each renewal. */
+  /** Receives a line for each reload of the certificate. */
   readonly log: Logger;
   /** Interval at which the files are polled, in milliseconds; default 5,000. */
   readonly watchMs?: number;
@@ -39,7 +39,7 @@ export function tlsOf(config: Config, log: Logger): TlsOptions | undefined {
   return { files: { certificateFile, keyFile }, log };
 }
 
-/** Reads and checks the files. @throws Error that names the files, when they cannot be read or do not match */
+/** Reads and checks the files. @throws Error that names the files, if they cannot be read or do not match */
 function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureContextOptions {
   try {
     const context = { cert: readFileSync(certificateFile), key: readFileSync(keyFile), minVersion: 'TLSv1.2' } as const;
@@ -53,10 +53,10 @@ function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureContextOpti
   }
 }
 
-/** An HTTPS server, with the connections whose TLS handshake is pending. */
+/** An HTTPS server that keeps track of the connections whose TLS handshake is pending. */
 export interface TlsServer {
   readonly server: Server;
-  /** Destroys the connections whose handshake is pending. `server.closeAllConnections` destroys only the others. */
+  /** Destroys the connections whose handshake is pending, which `server.closeAllConnections` does not. */
   cutHandshakes(): void;
 }
 
@@ -65,7 +65,7 @@ export interface TlsServer {
  * @param options `handshakeTimeout` in milliseconds; `maxHandshakes`: returns the maximum number of connections with a
  *   pending handshake, beyond which a new connection destroys the oldest of them. A connection does not count as open
  *   until its handshake has completed
- * @throws Error that names the files, when they cannot be used
+ * @throws Error that names the files, if they cannot be used
  */
 export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: () => number }): TlsServer {
   const { maxHandshakes, ...rest } = options;
@@ -83,14 +83,14 @@ export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxH
   return { server, cutHandshakes: () => pending.forEach((socket) => socket.destroy()) };
 }
 
-/** Returns the paths of the files. */
+/** Returns the paths of both files. */
 export const pathsOf = ({ certificateFile, keyFile }: TlsFiles): readonly string[] => [certificateFile, keyFile];
 
 /**
  * Watches the files and updates the certificate of the server once two polls have read the same new content. Open
- * connections are not affected. Files that cannot be used (such as a new certificate with the old key) are ignored until
- * their next change.
- * @param known digests from before the server read the files, so that no change in between is missed
+ * connections are not affected. Files that cannot be used (such as a new certificate with the old key) are ignored
+ * until their next change.
+ * @param known digests of the files, taken before the server read them, so that no change in between is missed
  */
 export function watchCertificate(
   server: Server,

@@ -22,9 +22,9 @@ export interface BuildOptions {
   readonly rootDir: string;
   readonly hostServices: HostServices;
   readonly sharedResources: SharedResources;
-  /** Cache of definition files that were read before. */
+  /** Cache of definition files that have already been read. */
   readonly knownFiles: KnownFiles;
-  /** Deadline of the `init` of each plugin, in milliseconds; default: none. */
+  /** Time limit for the `init` of each plugin, in milliseconds; default: none. */
   readonly initDeadlineMs?: number;
 }
 

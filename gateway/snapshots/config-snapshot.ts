@@ -1,4 +1,5 @@
-// A configuration snapshot: one loaded configuration with its plugins and pipelines, until its last request has ended.
+// A configuration snapshot: one loaded configuration with its plugins and pipelines. It lives until its last request
+// has ended.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
@@ -62,7 +63,7 @@ export class ConfigSnapshot {
       ...hostServices,
       ...{ config, definitions, routes: gateway.routes, document: gateway.document },
       share: (name, from, make) => {
-        // A plugin whose `init` ended after its deadline: nothing would release the resource.
+        // The caller is a plugin whose `init` ran past its deadline: nothing would release the resource.
         if (this.#isStopped) throw new Error('this configuration has been stopped');
         return sharedResources.use(this, { name, from }, make);
       },
@@ -76,7 +77,10 @@ export class ConfigSnapshot {
     };
   }
 
-  /** Runs the activation checks. @returns the reasons against activation, one line each; empty when there are none */
+  /**
+   * Runs the activation checks.
+   * @returns the reasons not to activate this snapshot, one line each; empty when there are none
+   */
   async activationProblems(): Promise<string[]> {
     const results = await this.#activationChecks.reasons();
     return results.flatMap(([name, reasons]) => reasons.map((reason) => `${name}: ${reason}`));
@@ -87,7 +91,7 @@ export class ConfigSnapshot {
     for (const listener of this.#activationListeners) listener();
   }
 
-  /** Notifies the plugins that the router listens. Called on the first snapshot only. */
+  /** Notifies the plugins that the router is listening. Called on the first snapshot only. */
   started(): void {
     for (const listener of this.#startListeners) listener();
   }

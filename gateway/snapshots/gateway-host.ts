@@ -1,5 +1,5 @@
-// The gateway host owns what outlives a reload and dispatches each request to the active configuration snapshot.
-// docs/how-to/change-configuration-without-a-restart.md describes a reload.
+// The gateway host: owns the resources that outlive a reload, and dispatches each request to the active configuration
+// snapshot. docs/how-to/change-configuration-without-a-restart.md describes a reload.
 //
 //   gateway host (this file, start-router.ts)       configuration snapshot (config-snapshot.ts), one for each load
 //   ports, connections, request guard, access log   gateway.config.yml, plugins initialised with it
@@ -24,7 +24,10 @@ import { SharedResources } from './shared-resources.ts';
 import { type RouteKind, routesWith } from '../plugin-api/gateway-routes.ts';
 import { ReadinessChecks, RouterReadiness } from '../operations/readiness.ts';
 
-/** Delay before a retired snapshot is stopped, in milliseconds: cleanup such as releasing a permit in Redis may be pending. */
+/**
+ * Delay before a retired snapshot is stopped, in milliseconds. Cleanup work, such as releasing a permit in Redis, may
+ * still be pending.
+ */
 const lingerMs = 1_000;
 
 /** Options of {@link GatewayHost}. */
@@ -87,7 +90,7 @@ export class GatewayHost {
     return (this.#snapshot as ConfigSnapshot).definitions;
   }
 
-  /** Number of previous snapshots that are not stopped yet. */
+  /** Number of previous snapshots that have not been stopped yet. */
   get retiring(): number {
     return this.#retiring.size;
   }
@@ -123,7 +126,7 @@ export class GatewayHost {
 
   /**
    * Reports not ready, then ends held polls and other held requests. Reloads are ignored from then on.
-   * @param noticeMs time between the two steps, in milliseconds, in which load balancers stop sending requests
+   * @param noticeMs time between the two steps, in milliseconds, during which load balancers stop sending requests
    */
   async drain(noticeMs: number): Promise<void> {
     await this.readiness.drain(noticeMs);
@@ -131,8 +134,8 @@ export class GatewayHost {
   }
 
   /**
-   * Stops all snapshots, the shared resources that a hanging reload still uses, and the Redis connection. Call it once no
-   * request is in flight.
+   * Stops all snapshots, all shared resources (including those that a hanging reload still uses) and the Redis
+   * connection. Call it once no request is in flight.
    */
   async stop(): Promise<void> {
     await Promise.all(this.#retiring);

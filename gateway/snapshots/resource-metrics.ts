@@ -1,4 +1,5 @@
-// A metrics registry for one shared resource: its metrics are removed with the resource, so that it can be created again.
+// A metrics registry for one shared resource: its metrics are removed with the resource, so that the resource can be
+// created again.
 
 import { type Metric, type Registry, Registry as PromRegistry } from 'prom-client';
 
@@ -18,7 +19,7 @@ export class ResourceMetrics extends PromRegistry {
     this.#names.push((metric as unknown as { name: string }).name);
   }
 
-  /** Also finds the metrics of the router and of other resources. */
+  /** Returns the metric with this name, including metrics of the router and of other resources. */
   override getSingleMetric<T extends string>(name: string): Metric<T> | undefined {
     return this.#target.getSingleMetric(name) as Metric<T> | undefined;
   }

@@ -25,10 +25,12 @@ export interface SharedResourcesOptions extends Pick<
   readonly log: Logger;
 }
 
-/** Creates a resource for its first user, shares it with later users, and stops it after the last one. */
+/**
+ * Creates a resource for its first user, shares it with later users, and stops it once the last user has released it.
+ */
 export class SharedResources {
   readonly #options: SharedResourcesOptions;
-  /** By name and digest of the inputs, in the order of creation. */
+  /** Resources by name and digest of the inputs, in the order of creation. */
   readonly #resources = new Map<string, SharedResource>();
   /** Clean-ups in progress after failed creations. */
   readonly #cleanUps = new Set<Promise<void>>();
@@ -49,11 +51,11 @@ export class SharedResources {
   }
 
   /**
-   * Returns the resource with this name and these inputs; creates it when there is none.
+   * Returns the resource with this name and these inputs; creates it if it does not exist.
    * @param user holds a reference to the resource until `release`
    * @throws Error after `stop`
-   * @throws the error of `make`. The metrics that `make` created are removed at once; the stop functions that it added have
-   *   run when `release` resolves.
+   * @throws the error of `make`. The metrics that `make` created are removed at once; the stop functions that it added
+   *   have run when `release` resolves.
    */
   use<T>(user: object, id: { name: string; from: readonly unknown[] }, make: (services: SharedServices) => T): T {
     if (this.#isStopped) throw new Error('the router has stopped');
@@ -71,16 +73,16 @@ export class SharedResources {
   }
 
   /**
-   * Releases all resources of a user; stops those without another user, the most recently created first. Resolves when
-   * these resources have stopped and the clean-ups after failed creations have ended.
+   * Releases all resources of a user; stops those that have no other user, the most recently created first. Resolves
+   * when these resources have stopped and the clean-ups after failed creations have ended.
    */
   async release(user: object): Promise<void> {
     await this.#stop([...this.#resources].filter(([, { users }]) => users.delete(user) && users.size === 0));
   }
 
   /**
-   * Stops all resources, including those that have users, such as a snapshot whose plugin hangs. None can be created
-   * afterwards.
+   * Stops all resources, including those that have users, such as a snapshot whose plugin hangs. No resource can be
+   * created afterwards.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -95,7 +97,7 @@ export class SharedResources {
     const stopping = resources.toReversed();
     for (const [key, { metrics }] of stopping) {
       this.#resources.delete(key);
-      // Before any wait: the next snapshot may create a resource with the same name.
+      // Before any wait, because the next snapshot may create a resource that registers the same metrics.
       metrics.remove();
     }
     for (const [, { stops }] of stopping) await stops.run();

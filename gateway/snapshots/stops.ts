@@ -4,8 +4,8 @@ import { withDeadline } from '#lib/process/deadline.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 
 /**
- * Deadline of each stop function, in milliseconds. Longer than the usual ones take: MDM's updates and pending cancellations
- * wait for calls of the engine for some seconds.
+ * Time limit for each stop function, in milliseconds. It is longer than stop functions usually take: those for MDM
+ * updates and pending cancellations wait several seconds for calls to the engine.
  */
 const stopDeadlineMs = 60_000;
 
@@ -25,7 +25,7 @@ export class Stops {
   }
 
   /**
-   * Adds a stop function; once the others have been run, runs it at once.
+   * Adds a stop function, or runs it at once if `run` has been called.
    * @param name names the component in the log when it fails to stop
    */
   add(name: string, stop: () => void | Promise<void>): void {
@@ -35,7 +35,7 @@ export class Stops {
 
   /**
    * Runs each stop function once, one after the other. A failure, or a stop function that has not ended before its
-   * deadline, is logged and does not prevent the others.
+   * deadline, is logged and does not keep the others from running.
    */
   async run(): Promise<void> {
     this.#hasStopped = true;

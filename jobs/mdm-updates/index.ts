@@ -20,35 +20,38 @@ import { watchConsumer } from './notice.ts';
 /** Dependencies of the consumer. */
 export interface MdmUpdatesOptions {
   readonly config: Config;
-  /** Returns the active definitions: their event handlers say which colleges get shares, and where the shares run. */
+  /**
+   * Returns the active definitions: their event handlers determine which colleges receive updates, and in which task
+   * domain mdm-shareWF runs for each.
+   */
   readonly definitions: () => Definitions;
   readonly metrics: Registry;
   readonly log: Logger;
   /** Stores the records of executions when the engine has no index. */
   readonly redis: Redis | undefined;
   /**
-   * Time that the broker has for a clean disconnection, in milliseconds. Default: 3 seconds, because a broker that does
-   * not respond must not delay the other stop functions until the router is killed.
+   * Time allowed for a clean disconnection from the broker, in milliseconds. Default: 3 seconds, because a broker that
+   * does not respond must not delay the other stop functions until the router is killed.
    */
   readonly maxDisconnectMs?: number;
 }
 
 /** A running consumer. */
 export interface MdmUpdates {
-  /** Returns readiness notices that say what keeps updates waiting; they do not make the router unready. */
+  /** Returns readiness notices that say why updates are waiting; the notices do not make the router unready. */
   notice(): readonly string[];
   /**
-   * Requeues the messages whose share has not started, and disconnects. If the broker does not respond, it delivers the
-   * unacknowledged messages again once it notices the disconnection.
+   * Requeues the messages whose execution of mdm-shareWF has not started, and disconnects. If the broker does not
+   * respond, it delivers the unacknowledged messages again once it notices the disconnection.
    */
   stop(): Promise<void>;
 }
 
-/** The queue of deploy/rabbitmq/definitions.json. */
+/** The queue that deploy/rabbitmq/definitions.json defines. */
 const queue = 'mdm.updates';
 /** Messages handled at the same time. */
 const concurrency = 8;
-/** Time between two attempts to start a share while the engine is unavailable, in milliseconds. */
+/** Time between two attempts to start mdm-shareWF while the engine is unavailable, in milliseconds. */
 const retryMs = 1_000;
 
 const statusOf: Readonly<Record<MessageOutcome, ConsumerStatus>> = {
@@ -85,8 +88,9 @@ export function startMdmUpdates(options: MdmUpdatesOptions, url: string): MdmUpd
   };
 
   const connection = new Connection({ url, connectionName: 'service-router', acquireTimeout: 3_000, retryHigh: 5_000 });
-  // The queue belongs to the operator, whose policy says what is dead-lettered, so it is not declared here. A message
-  // whose handler throws unexpectedly is dead-lettered too; returned to the queue, it would be redelivered forever.
+  // The queue belongs to the operator, whose policy says what is dead-lettered, so the router does not declare it. A
+  // message whose handler throws unexpectedly is dead-lettered too, because it would be redelivered forever if it were
+  // returned to the queue.
   const consumer = connection.createConsumer(
     { queue, queueOptions: { passive: true }, requeue: false, concurrency, qos: { prefetchCount: 2 * concurrency } },
     handle,
@@ -101,7 +105,8 @@ export function startMdmUpdates(options: MdmUpdatesOptions, url: string): MdmUpd
       };
       // Fails when the connection is lost; nothing is left to requeue in that case.
       const disconnected = disconnect().catch(() => undefined);
-      // First, so that the messages whose share is being started are acknowledged.
+      // Waits for the starts in flight, so that their messages are acknowledged; the time limit below begins
+      // afterwards.
       await engine.close();
       await Promise.race([disconnected, pause(maxDisconnectMs, undefined, { ref: false })]);
       connection.unsafeDestroy();

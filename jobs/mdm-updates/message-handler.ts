@@ -1,4 +1,4 @@
-// Handles one message of MDM's update queue: starts its share, or says why it is dead-lettered.
+// Handles the messages of MDM's update queue: starts mdm-shareWF for each, or logs why the message is dead-lettered.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -11,7 +11,7 @@ import { type ShareDependencies, shareOf, startShare } from './share-update.ts';
 /** Outcome of a message: acknowledged, dead-lettered, or returned to its queue. */
 export type MessageOutcome = 'started' | 'rejected' | 'returned';
 
-/** The part of a message that is read. */
+/** The fields of a message that the handler reads. */
 export interface UpdateMessage {
   /** The body as `rabbitmq-client` gives it: parsed for `application/json`, otherwise text or bytes. */
   readonly body: unknown;
@@ -24,19 +24,19 @@ export interface MessageHandlerOptions extends ShareDependencies {
   /** Returns the active definitions. */
   readonly mdmDefinitions: () => MdmDefinitions;
   readonly log: Logger;
-  /** Time between two attempts to start a share, in milliseconds. */
+  /** Time between two attempts to start mdm-shareWF, in milliseconds. */
   readonly retryMs: number;
   /** Aborts when the router stops. */
   readonly stopping: AbortSignal;
 }
 
 /**
- * Number of 4xx refusals after which a share is given up. An engine without the definitions refuses shares only until
- * they are registered.
+ * Number of refusals with a 4xx status after which a message is rejected. Fewer are retried, because an engine also
+ * refuses to start a workflow whose definition is not registered yet.
  */
 const maxRefusals = 5;
 
-/** Handles messages. While the engine does not respond, a message is held and retried. */
+/** Handles messages. While the engine does not respond, a message is held and the start is retried. */
 export class MessageHandler {
   readonly #options: MessageHandlerOptions;
   #isEngineAway = false;
@@ -45,7 +45,7 @@ export class MessageHandler {
     this.#options = options;
   }
 
-  /** Handles a message; resolves when its share has started, or when the handler has given up. */
+  /** Handles a message; resolves when its execution of mdm-shareWF has started, or when the handler gives up. */
   async handle(message: UpdateMessage): Promise<MessageOutcome> {
     const { mdmDefinitions, stopping, retryMs } = this.#options;
     const update = readUpdate(message.body);
@@ -75,13 +75,13 @@ export class MessageHandler {
   }
 
   #reject({ messageId }: UpdateMessage, reason: string): MessageOutcome {
-    // Logs the reason and the message id, but no field values: they are keys of a person.
+    // Logs the reason and the message id, but no field values, which identify a person.
     this.#options.log.warn({ messageId, reason }, 'rejected a message from MDM, see docs/explanation/mdm-sync.md');
     return 'rejected';
   }
 
   #reportAway(error: unknown): void {
-    // A stop closes the client of the engine.
+    // Stopping the router closes the engine client, which causes this error.
     if (this.#options.stopping.aborted) return;
     if (!this.#isEngineAway) this.#options.log.warn(errorFields(error), 'cannot share updates from MDM now');
     this.#isEngineAway = true;

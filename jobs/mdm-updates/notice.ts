@@ -1,4 +1,4 @@
-// Readiness notices of the consumer of MDM's updates.
+// Reports, as readiness notices, why MDM's updates are not being consumed.
 
 import type { EventEmitter } from 'node:events';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
@@ -13,7 +13,8 @@ export interface Watched {
 }
 
 /**
- * Returns a function that says what keeps updates waiting: the broker is unavailable, or the queue cannot be consumed.
+ * Returns a function that tells why updates are waiting, if they are: the broker is unavailable, or the queue cannot be
+ * consumed.
  */
 export function watchConsumer({ connection, consumer, queue, log }: Watched): () => readonly string[] {
   let isConnected = false;

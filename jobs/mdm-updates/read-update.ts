@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
-/** An update: the person's cccid, for one college. */
+/** An update from MDM: a person's cccid, to be shared with one college. */
 export interface Update {
   readonly misCode: string;
   readonly sisPersonId: string;
   readonly cccid: string;
-  /** MDM's own key of the update. */
+  /** MDM's own key for the update. */
   readonly updateId: string;
 }
 
@@ -17,9 +17,10 @@ const schema = JSON.parse(readFileSync(schemaFile, 'utf8')) as object;
 const isUpdate = new Ajv2020({ allErrors: true }).compile<Update>(schema);
 
 /**
- * Returns the update in a message, with the fields of the schema only.
+ * Returns the update in a message, with only the fields that the schema defines.
  * @param body the body as `rabbitmq-client` gives it: parsed for `application/json`, otherwise text or bytes
- * @returns for an invalid update, which fields are missing or what they must be, but never their values
+ * @returns for an invalid update, `wrong`: which fields are missing, and what the other invalid fields must be, but
+ *   never their values
  */
 export function readUpdate(body: unknown): Update | { readonly wrong: string } {
   const value = typeof body === 'string' || Buffer.isBuffer(body) ? parse(String(body)) : body;

@@ -1,4 +1,4 @@
-// Starts the share of one update.
+// Starts the workflow that shares one MDM update with a college.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -9,7 +9,7 @@ import type { MdmDefinitions } from '../reconcile/mdm-definitions.ts';
 import { hasInput } from '../reconcile/same-work.ts';
 import type { Update } from './read-update.ts';
 
-/** What {@link startShare} works with. */
+/** Dependencies of {@link startShare}. */
 export interface ShareDependencies {
   readonly executions: Pick<ExecutionApi, 'correlated' | 'start'>;
   /** Records starts for an engine without an index. */
@@ -17,8 +17,8 @@ export interface ShareDependencies {
 }
 
 /**
- * Returns the request that starts the share of an update: the one that mdmWF would make if MDM named this college in
- * its response.
+ * Returns the request that starts mdm-shareWF for an update. An execution of mdmWF leads to the same request when MDM
+ * names this college in its response.
  * @returns undefined when the college has no event handler, or no handler starts mdmWF
  */
 export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkflowRequest | undefined {
@@ -27,15 +27,16 @@ export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkf
   const source = { requestId: update.updateId, executionId: update.updateId };
   const scope = { workflow: { input: source }, [systemLoop]: { output: { loopItem: update } } };
   const origin = { workflowName: notifyWorkflow, workflowVersion: version };
-  // There is no event of mdmWF that a condition could be about.
+  // Conditions are ignored because mdmWF published no event against which they could be evaluated.
   return definitions.startsAfter(origin, scope, { ignoresConditions: true })[0];
 }
 
 /**
- * Starts a share unless it was started before. The engine has no idempotent start: while another router's start is in
- * flight, both routers start an execution, and the adaptor receives two requests with the same Idempotency-Key.
- * @param isRepeat the message was delivered before, or an earlier start may have arrived: its execution is looked up
- * first
+ * Starts mdm-shareWF for an update unless it was started before. The engine has no idempotent start: if two routers
+ * start it at the same time, there are two executions, and the adaptor receives two requests with the same
+ * Idempotency-Key.
+ * @param isRepeat true when the message was delivered before, or an earlier start request may have reached the engine;
+ *   an existing execution is then looked up first
  * @throws EngineError; NoExecutionIndex when the execution cannot be looked up, or its record cannot be written
  */
 export async function startShare(
@@ -54,8 +55,9 @@ export async function startShare(
 }
 
 /**
- * An engine that is killed while it starts an execution can leave an execution without tasks and without a row in its
- * index. Nothing would ever find that execution, so it does not count as started.
+ * Returns true when an execution with the same input exists and has tasks. An engine that is killed while it starts an
+ * execution can leave it without tasks and without a row in the index. Nothing would ever find such an execution, so it
+ * does not count as started.
  */
 async function isStarted(
   { name, correlationId = '', input }: StartWorkflowRequest,

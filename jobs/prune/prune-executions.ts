@@ -26,7 +26,7 @@ export interface PruneContext {
   readonly clock?: () => number;
   /**
    * Deletes the index rows of deleted executions. The engine deletes these rows in the background, and drops a deletion
-   * while a hundred others wait. The row then stays until a later run finds it to be an orphan.
+   * when a hundred others are waiting. Such a row stays until a later run finds that it is an orphan.
    */
   readonly removeRows?: (executionIds: readonly string[]) => Promise<unknown>;
   /** Called after each batch. */
@@ -58,7 +58,8 @@ const defaultOrphanAfterMs = 5_000;
 const recheckPauseMs = 100;
 
 /**
- * Counts the executions that a rule would delete, from the engine's index; an upper bound when routes share a workflow.
+ * Returns the number of executions that a rule would delete, according to the index. It is an upper bound when routes
+ * share a workflow.
  */
 export async function countPrunable(rule: PruneRule, { api, now }: Pick<PruneContext, 'api' | 'now'>): Promise<number> {
   return api.count(queryOf(rule, now));
@@ -111,8 +112,8 @@ class SeenRows {
 
   /**
    * Records the rows that were not deleted. The engine removes an index row shortly after its execution, so a row
-   * without an execution counts as an orphan only after a while. Returns true when the number of kept rows and orphans
-   * has grown.
+   * without an execution counts as an orphan only after `orphanAfterMs`. Returns true when the number of kept rows and
+   * orphans has grown.
    */
   record(left: readonly string[], missing: ReadonlySet<string>): boolean {
     const before = this.kept.size + this.orphans.size;
@@ -123,7 +124,7 @@ class SeenRows {
     return this.kept.size + this.orphans.size > before;
   }
 
-  /** Rows without an execution that are not orphans yet. Removing such a row twice is harmless. */
+  /** Returns the rows without an execution that do not count as orphans yet. Removing such a row twice is harmless. */
   possibleOrphans(): string[] {
     return [...this.#missingSince.keys()].filter((id) => !this.orphans.has(id) && !this.removed.has(id));
   }

@@ -1,10 +1,10 @@
-// The loop that prunes: a first round soon after the start, then one round per interval.
+// Runs prune rounds in a loop: the first soon after the start, then one per interval.
 
 import { startIntervalLoop } from '#lib/process/interval-loop.ts';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { PruneReport } from './prune.ts';
 
-/** What {@link startPruneLoop} runs, and how often. */
+/** Options of {@link startPruneLoop}: the round to run, and how often. */
 export interface PruneLoopOptions {
   /** Runs one round until it is complete or `signal` aborts. */
   readonly round: (signal: AbortSignal) => Promise<PruneReport>;
@@ -22,8 +22,8 @@ export interface PruneLoop {
 }
 
 /**
- * Longest delay of the first round and of a retry, in milliseconds. Programs that start at the same time need the
- * engine first.
+ * Longest delay before the first round and before a retry, in milliseconds. The first round is delayed because other
+ * programs that start at the same time need the engine more.
  */
 const initialDelayMs = 60_000;
 

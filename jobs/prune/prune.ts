@@ -1,4 +1,5 @@
-// One round of pruning: deletes executions rule by rule, then event records, in batches with pauses for the engine.
+// Runs one round of pruning: deletes executions rule by rule, then event records, in batches with pauses for the
+// engine.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EngineDatabase } from '#lib/conductor/database/database.ts';
@@ -11,7 +12,7 @@ export interface PruneOptions extends Pick<
   'api' | 'now' | 'batchSize' | 'signal' | 'orphanAfterMs' | 'maxOrphans'
 > {
   readonly rules: readonly PruneRule[];
-  /** Null: event records and orphaned index rows are kept. */
+  /** The engine's database; null to keep event records and orphaned index rows. */
   readonly database: EngineDatabase | null;
   /** Age in milliseconds above which event records are deleted. */
   readonly eventsOlderThanMs: number;
@@ -36,7 +37,10 @@ export interface PruneReport {
   readonly events: number | null;
   /** False when the round was stopped; the next round continues. */
   readonly isComplete: boolean;
-  /** Why the ends that no router has seen could not all be recorded. Everything else was done. */
+  /**
+   * Why it was not possible to record every execution that ended without a router noticing. The rest of the round was
+   * done.
+   */
   readonly failure?: Error;
 }
 
@@ -51,7 +55,7 @@ export async function planPrune({ rules, api, now, database, eventsOlderThanMs }
 }
 
 /**
- * Runs one round. It can be stopped, killed and repeated at any time, and several may run at once.
+ * Runs one round. It can be stopped, killed and repeated at any time, and several rounds may run at once.
  * @param onProgress called with the number of entries processed since the last call
  */
 export async function prune(
@@ -79,8 +83,9 @@ export async function prune(
 }
 
 /**
- * On an engine without an index, records the ends that no router has seen: only an execution whose end is recorded can
- * be found. Returns the error that prevented this, because other executions can be pruned nevertheless.
+ * On an engine without an index, records executions that ended without a router noticing: a search for ended executions
+ * finds only those recorded as ended. Returns the error that prevented this instead of throwing it, because the other
+ * executions can still be pruned.
  */
 async function recordEnds({ api, signal }: PruneOptions, pacer: Pacer): Promise<Error | undefined> {
   if (signal?.aborted === true) return undefined;
@@ -103,7 +108,8 @@ async function pruneRule(
 ): Promise<Pick<PruneReport, 'executions' | 'kept' | 'orphans'>> {
   const { api, batchSize, signal } = context;
   const removeRows = async (ids: readonly string[]) => (ids.length > 0 && (await database?.removeIndexRows(ids))) || 0;
-  // Rows that stay must be skipped, so the search cannot begin again.
+  // Without a database, the rows of orphans stay in the index. A new search would find them again, so a single search
+  // without a limit skips them and reads the rows behind them.
   const limit = database === null ? undefined : maxOrphans;
   const total = { executions: 0, kept: 0, orphans: 0 };
   for (;;) {

@@ -1,4 +1,4 @@
-// Retention rules: which executions are deleted after what age.
+// Derives the retention rules from the configuration: which executions are deleted, and at what age.
 
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { endedStatuses, failedStatuses } from '#lib/conductor/executions/has-ended.ts';
@@ -25,8 +25,8 @@ const dayMs = 86_400_000;
 
 /**
  * Returns the rules of the configuration. The general rules exclude the executions that a route's own rule
- * (`prune.<route>.days`) covers. If any route has such a rule, each general rule is split into one
- * rule per workflow, for the workflows that the engine has executions of.
+ * (`prune.<route>.days`) covers. If any route has such a rule, each general rule is split into one rule per workflow,
+ * for the workflows of which the engine has executions.
  * @throws EngineError
  */
 export async function readRules(
@@ -58,7 +58,7 @@ function generalRulesFor(workflow: string, routeRules: readonly PruneRule[], con
   return generalRulesOf(config).map((rule) => ({ ...rule, ...scope }));
 }
 
-/** Returns the rules of the routes that have one: a rule for each workflow of the route. */
+/** Returns the rules of the routes that have `prune.<route>.days`: one for each workflow of the route. */
 export function routeRulesOf(config: Config, routes: readonly RouteWorkflow[]): PruneRule[] {
   return [...new Set(routes.map(({ name }) => name))].flatMap((name) => {
     const days = config[`prune.${name}.days`];
@@ -68,7 +68,7 @@ export function routeRulesOf(config: Config, routes: readonly RouteWorkflow[]): 
   });
 }
 
-/** Returns the rules for all other executions. */
+/** Returns the general rules, which cover the executions that no route's own rule covers. */
 export function generalRulesOf(config: Config): PruneRule[] {
   return [
     { name: 'completed', statuses: ['COMPLETED'], olderThanMs: config['prune.completedDays'] * dayMs },
@@ -77,8 +77,8 @@ export function generalRulesOf(config: Config): PruneRule[] {
 }
 
 /**
- * Returns what selects the executions of a route: each of its workflows, with the name of the route when other routes
- * start the same workflow.
+ * Returns the restrictions that select the executions of a route: one for each of its workflows, with the name of the
+ * route when other routes start the same workflow.
  */
 export function restrictionsOf(
   name: string,

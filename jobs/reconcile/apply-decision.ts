@@ -1,4 +1,5 @@
-// Applies a decision in the engine. Every step is idempotent: MDM and the adaptors detect repetitions by their key.
+// Applies a decision in the engine. Every step is idempotent: MDM and the adaptors detect repeated requests by their
+// idempotency key.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -18,7 +19,9 @@ export interface AppliedDecision extends StartedExecutions {
 const noAction: AppliedDecision = { action: 'none', started: [] };
 const continued: AppliedDecision = { action: 'continued', started: [] };
 
-/** A retry that the engine fails to carry out counts as refused for good after this many grace periods. */
+/**
+ * Number of grace periods after which a retry that the engine still fails to carry out counts as permanently refused.
+ */
 const maxFailingPeriods = 5;
 
 /**
@@ -110,7 +113,7 @@ function attemptsOf({ tasks }: WholeExecution): string {
   return tasks.map(({ taskId, status }) => `${taskId} ${status}`).join();
 }
 
-/** Retries an execution that has ended; starts `fallback` when the engine refuses that for good. */
+/** Retries an execution that has ended; starts `fallback` when the engine refuses the retry permanently. */
 async function resume(
   execution: WholeExecution,
   fallback: readonly StartWorkflowRequest[],
@@ -124,13 +127,13 @@ async function resume(
     const after = await api.readWhole(workflowId);
     if (after === null || !hasEnded(after)) return continued;
     if (after.status === 'COMPLETED' && execution.status !== 'COMPLETED') return continued;
-    // A retry and a termination at the same time leave an attempt that no worker gets. An evaluation cancels it.
+    // A retry and a termination at the same time leave a task attempt that no worker gets; an evaluation cancels it.
     if (!isFirst || after.tasks.length === 0) return startAll(fallback, execution, context);
     await decide(workflowId, api);
   }
 }
 
-/** Returns false when the engine refuses the retry. @throws EngineError when it may succeed later */
+/** Retries the execution; returns false when the engine refuses. @throws EngineError when a retry may succeed later */
 async function isRetried({ workflowId, endTime }: WholeExecution, context: StartContext): Promise<boolean> {
   try {
     await context.api.retry(workflowId);

@@ -1,4 +1,4 @@
-// Classifies index rows by their text alone: most executions need no inspection.
+// Classifies index rows by their text alone, because most executions need no inspection.
 
 import { notifyWorkflow, patchWorkflow, shareWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { ExecutionSummary } from '#lib/conductor/executions/execution.ts';
@@ -13,7 +13,7 @@ export type ExecutionKind = 'patch' | 'notification' | 'share' | 'other';
 /** The router and the workers write the first field of `inbound` and `outbound`, so client data cannot match here. */
 const methodPattern = /^\{"?inbound"?[=:]\{"?httpMethod"?[=:]"?([A-Z]+)"?[,}]/;
 const statusPattern = /^\{"?outbound"?[=:]\{"?statusCodeValue"?[=:](\d{3})[,}]/;
-/** Output of a share whose task did not end. */
+/** Output of an execution of mdm-shareWF whose task did not end. */
 const noOutput = '{}';
 const noInterestedSystems = /"?interestedSystems"?[=:]\[\]\}$/;
 
@@ -50,7 +50,7 @@ export function interestedColleges({ output }: ExecutionSummary): readonly strin
   return isCut(output) || new Set(colleges).size < colleges.length ? undefined : colleges;
 }
 
-/** Returns the college of a share; undefined when the text is ambiguous. */
+/** Returns the college of an execution of mdm-shareWF; undefined when the text is ambiguous. */
 export function collegeOf({ input }: ExecutionSummary): string | undefined {
   const [college, ...others] = collegesIn(input);
   return others.length === 0 ? college : undefined;

@@ -1,4 +1,4 @@
-// Decides what is missing for executions of mdmWF and mdm-shareWF: shares that MDM requested, lost tasks.
+// Decides what executions of mdmWF and mdm-shareWF lack: follow-up executions that MDM requested, or lost tasks.
 
 import { notifyTask, systemLoop } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -21,9 +21,9 @@ import {
 import { hasInput } from './same-work.ts';
 
 /**
- * Decides for an execution of mdmWF, the notification of MDM.
+ * Decides what to do about an execution of mdmWF, which notifies MDM.
  * @param shares the executions of mdm-shareWF with the same correlation id
- * @throws UnknownVersion when the definitions do not contain its version
+ * @throws UnknownVersion when the definitions do not contain the execution's workflow version
  */
 export function decideNotification(
   execution: WholeExecution,
@@ -51,7 +51,10 @@ export function decideNotification(
   return missing.length === 0 ? settled : { kind: 'start', case: 'share_lost', requests: missing };
 }
 
-/** Decides for an execution of mdm-shareWF: its task may never have been scheduled, or its worker may have died. */
+/**
+ * Decides what to do about an execution of mdm-shareWF: its task may never have been scheduled, or its worker may have
+ * died.
+ */
 export function decideShare(execution: WholeExecution, context: DecisionContext): Decision {
   if (isMissingRetry(execution, context)) return retryLost(execution);
   if (hasEnded(execution)) return resumeInterrupted(execution);
@@ -63,7 +66,7 @@ export function decideShare(execution: WholeExecution, context: DecisionContext)
 /**
  * Resumes an execution that a reconciler terminated in order to retry it, when the retry did not follow: the engine or
  * the router was killed in between. An execution that an operator has terminated is settled, unless the engine lost the
- * reason.
+ * reason for the termination.
  */
 function resumeInterrupted(execution: WholeExecution): Decision {
   return isTerminatedByReconciler(execution) ? resume(execution) : settled;
@@ -78,7 +81,7 @@ function retryLost(execution: WholeExecution): Decision {
   return { kind: 'resume', case: 'never_retried', fallback: [restartRequest(execution)] };
 }
 
-/** Restarts an execution without tasks: nothing else would start it. */
+/** Replaces an execution without tasks, which nothing else would continue. */
 function replace(execution: WholeExecution): Decision {
   return { kind: 'replace', case: 'never_scheduled', requests: [restartRequest(execution)] };
 }

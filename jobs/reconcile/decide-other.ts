@@ -1,4 +1,4 @@
-// Decides what to do about executions outside of the MDM flow. Their only possible fault is that they hang.
+// Decides what to do about executions outside the MDM flow. Their only possible fault is that they hang.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
@@ -15,8 +15,8 @@ import {
 import { isProbe } from './probe.ts';
 
 /**
- * An execution without tasks would run forever, so it is terminated. So is a probe whose task was lost: its PATCH waits
- * for the end of the probe, and a later round probes again.
+ * Decides what to do about an execution. An execution without tasks would run forever, so it is terminated. A probe
+ * whose task was lost is terminated too: its PATCH waits for the end of the probe, and a later round probes again.
  */
 export function decideOther(execution: WholeExecution, context: DecisionContext): Decision {
   if (hasEnded(execution)) return settled;

@@ -1,4 +1,5 @@
-// Decides what is missing for a PATCH: an unpublished event, an MDM workflow that was not started, an unknown outcome.
+// Decides what is missing for a PATCH: its event was not published, the MDM workflow was not started, or the outcome of
+// the PATCH is unknown.
 
 import { intakeTask } from '#lib/conductor/definitions/mdm-workflows.ts';
 import { isCancelled } from '#lib/conductor/executions/cancelled.ts';
@@ -31,7 +32,7 @@ export interface PatchRelatedExecutions {
 
 /**
  * Decides what is missing for a PATCH.
- * @param execution a PATCH of a workflow version that produces an event or is unknown
+ * @param execution execution of a PATCH, of a workflow version that produces an event or is unknown
  * @throws UnknownVersion when a follow-up may be missing and the definitions do not contain the version
  */
 export function decidePatch(
@@ -54,8 +55,8 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
   const intake = lastTask(execution, intakeTask);
   if (isLost(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
   const unfinished = execution.tasks.filter(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');
-  // The engine publishes an event while it schedules the EVENT task, and does not repeat this if it is interrupted, so
-  // the execution does not continue by itself.
+  // The engine publishes an event while it schedules the EVENT task, and does not publish it again if it is
+  // interrupted, so the execution does not continue by itself.
   const isStuck = unfinished.every(({ taskType }) => taskType === 'EVENT') && intake?.status === 'COMPLETED';
   if (!isStuck || !hasElapsed(intake.endTime, context)) return waiting;
   const requests = succeeded(intake) ? notification(execution, context) : [];
@@ -64,12 +65,12 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
   return { kind: 'resume', case: 'event_stuck', fallback: requests };
 }
 
-/** Decides for a PATCH with a response from the back end. MDM is notified of 2xx only. */
+/** Decides what to do about a PATCH to which the back end responded. MDM is notified only of 2xx responses. */
 function decideApplied(execution: WholeExecution, intake: ExecutedTask, context: DecisionContext): Decision {
   if (!succeeded(intake)) return settled;
   const requests = notification(execution, context);
   const broken = eventTasks(execution, ['CANCELED', 'FAILED']).length;
-  // Lets the engine retry once, so that the execution completes. An event that fails again is not retried.
+  // Lets the engine retry the event once, so that the execution completes. An event that fails again is not retried.
   if (execution.status !== 'COMPLETED' && broken === 1) {
     return { kind: 'resume', case: 'event_stuck', fallback: requests };
   }
@@ -89,7 +90,8 @@ function decideUnknown(execution: WholeExecution, probes: readonly Probe[], cont
 }
 
 /**
- * Returns the executions that the handlers of the event would start: none when their conditions are false.
+ * Returns start requests for the executions that the handlers of the event would start: none when their conditions are
+ * false.
  * @param outbound replaces the response that was lost; conditions of handlers are then ignored
  * @throws UnknownVersion when the definitions do not contain the version
  */
@@ -100,7 +102,7 @@ function notification(
 ): StartWorkflowRequest[] {
   const scope = scopeOf(execution);
   if (outbound !== undefined) scope[intakeTask] = { ...scope[intakeTask], output: { outbound } };
-  // The response of the probe is not that of the PATCH, so it says nothing about a condition.
+  // The response of the probe is not that of the PATCH, so conditions cannot be evaluated against it.
   return mdmDefinitions.startsAfter(execution, scope, { ignoresConditions: outbound !== undefined });
 }
 

@@ -1,4 +1,5 @@
-// Decisions of the reconciler as data: a dry run prints a decision, a round applies it.
+// The decisions of the reconciler as data, which a round applies or a dry run prints, and the conditions that they
+// share.
 
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
@@ -11,15 +12,17 @@ import type { MdmDefinitions } from './mdm-definitions.ts';
 export type Decision =
   /** Nothing is missing, now or later. */
   | { readonly kind: 'settled' }
-  /** Within the grace period, or still running normally. */
+  /** The execution is within the grace period, or still running normally. */
   | { readonly kind: 'waiting' }
-  /** Terminate it when it is running, then let the engine retry it. `fallback` is started when the engine refuses. */
+  /**
+   * Terminate the execution if it is running, then let the engine retry it. Start `fallback` when the engine refuses.
+   */
   | { readonly kind: 'resume'; readonly case: Case; readonly fallback: readonly StartWorkflowRequest[] }
   /** Start the missing executions. */
   | { readonly kind: 'start'; readonly case: Case; readonly requests: readonly StartWorkflowRequest[] }
-  /** Start the replacements, then terminate it. */
+  /** Start the replacements, then terminate the execution. */
   | { readonly kind: 'replace'; readonly case: Case; readonly requests: readonly StartWorkflowRequest[] }
-  /** Terminate it; a later round decides about the rest. */
+  /** Terminate the execution; a later round decides what else to do. */
   | { readonly kind: 'end'; readonly case: Case }
   /** Start a probe of the back end; a later round evaluates the response. */
   | { readonly kind: 'ask'; readonly case: Case; readonly request: StartWorkflowRequest }
@@ -62,7 +65,10 @@ export function eventTasks({ tasks }: WholeExecution, statuses: readonly string[
   return tasks.filter(({ taskType, status }) => taskType === 'EVENT' && statuses.includes(status));
 }
 
-/** Returns the values that expressions in definitions can refer to: those of the execution and of last attempts. */
+/**
+ * Returns the values that expressions in definitions can refer to: those of the execution and of the last attempt of
+ * each task.
+ */
 export function scopeOf(execution: WholeExecution): Record<string, Record<string, unknown>> {
   const { workflowId, input, correlationId } = execution;
   const scope: Record<string, Record<string, unknown>> = { workflow: { workflowId, input, correlationId } };
@@ -87,7 +93,7 @@ export function isLost(task: ExecutedTask | undefined, context: DecisionContext)
 
 /**
  * Returns true when a task should have timed out: an engine that was killed may have lost the timeout. The times of the
- * task are not compared with this router's clock: if that clock were ahead, a healthy task would be ended.
+ * task are not compared with this router's clock: if that clock were ahead, a healthy task would count as overdue.
  */
 function isOverdue(task: ExecutedTask | undefined, { unchangedMs, afterMs }: DecisionContext): boolean {
   const { status, responseTimeoutSeconds = 0 } = task ?? {};
@@ -111,8 +117,8 @@ function isGivenUp(task: ExecutedTask | undefined, context: Pick<DecisionContext
 }
 
 /**
- * Returns true for an execution whose failed task the engine marked as retried without storing the next attempt: on
- * Redis the two writes are not atomic, and after a crash between them the engine assumes that the next attempt is
+ * Returns true for an execution whose failed task the engine marked as retried without storing the next attempt. On
+ * Redis the two writes are not atomic. After a crash between them, the engine assumes that the next attempt is
  * scheduled (conductor-oss 1021), but that attempt never runs. If the failed task is the last one, the engine completes
  * the execution at its next evaluation, as all of its tasks have ended.
  */
@@ -126,14 +132,14 @@ export function isMissingRetry(execution: WholeExecution, context: Pick<Decision
   );
 }
 
-/** No router's clock is expected to be this many grace periods ahead of the engine's. */
+/** Number of grace periods by which no router's clock is expected to be ahead of the engine's. */
 const maxPeriodsAhead = 15;
 
 /**
- * Returns true for an open execution that will get no task, because the engine was killed while it started the execution.
- * A router observes executions for `afterMs` to detect this. A run of the CLI is too short for that: it detects only
- * executions whose start was very long ago by its own clock. If that clock were ahead, a shorter period would replace an
- * execution that is just being started.
+ * Returns true for an open execution that will never get a task, because the engine was killed while it started the
+ * execution. A router observes executions for `afterMs` to detect this. A run of the CLI is too short for that: it
+ * detects only executions whose start was very long ago by its own clock. If that clock were ahead, a shorter period
+ * would replace executions that are just being started.
  */
 export function isNeverScheduled(execution: WholeExecution, { now, unchangedMs, afterMs }: DecisionContext): boolean {
   if (hasEnded(execution) || execution.tasks.length > 0) return false;

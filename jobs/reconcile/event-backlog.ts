@@ -1,23 +1,23 @@
-// Distinguishes lost events from those that still wait in the engine's queue.
+// Distinguishes lost events from events that still wait in the engine's queue.
 
 import { patchWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 
 /** Reads the length of every queue of the engine, by name. */
 export type ReadQueueSizes = () => Promise<Readonly<Record<string, number>>>;
 
-/** An event that is older than this many grace periods counts as lost even while its queue is not empty. */
+/** Age, in grace periods, from which an event counts as lost even while its queue is not empty. */
 const maxPeriods = 5;
 
 /**
- * The events, published by PATCHes, that the engine has not handled yet. An engine handles them one after the other,
- * oldest first, so an event is no longer in its queue once the event of a later PATCH has been handled. If the
- * reconciler started the execution of an event that still waits, it would double the work of an engine that is behind
- * already.
+ * The events that PATCHes have published and the engine has not handled yet. An engine handles events one after the
+ * other, oldest first, so an event is no longer in its queue once the event of a later PATCH has been handled. If the
+ * reconciler started the execution of an event that still waits, it would double the work of an engine that is already
+ * behind.
  */
 export class EventBacklog {
   readonly #maxWaitMs: number;
   #isEmpty = true;
-  /** The latest end of a PATCH that MDM was notified of (milliseconds since 1970). */
+  /** The latest end time of a PATCH of which MDM was notified (milliseconds since 1970). */
   #handledUpTo = 0;
 
   /** @param afterMs grace period for the engine, in milliseconds */
@@ -25,7 +25,7 @@ export class EventBacklog {
     this.#maxWaitMs = afterMs * maxPeriods;
   }
 
-  /** Reads the length of the queue. A failure is ignored: then no event counts as waiting. */
+  /** Reads the length of the queue. A failure is ignored: no event counts as waiting in that case. */
   async refresh(readQueueSizes: ReadQueueSizes): Promise<void> {
     const sizes = await readQueueSizes().catch(() => ({}));
     this.#isEmpty = !Object.entries(sizes).some(([name, size]) => name.startsWith(`${patchWorkflow}:`) && size > 0);

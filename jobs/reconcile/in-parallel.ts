@@ -1,17 +1,19 @@
-// Works through a list with bounded concurrency.
+// Processes the items of a list with bounded concurrency.
 
-/** How {@link inParallel} works through a list. */
+/** Limits and functions for {@link inParallel}. */
 export interface InParallelOptions<T> {
   /** Number of items that are processed concurrently. */
   readonly limit: number;
-  /** Returns false for an item that has to wait; it is considered again whenever another has ended. Default: true. */
+  /**
+   * Returns false for an item that has to wait; it is considered again whenever another item has ended. Default: true.
+   */
   readonly mayStart?: (item: T) => boolean;
-  /** Returns true when the item has to be started again. */
+  /** Processes an item; resolves to true when the item has to be processed again. */
   readonly work: (item: T) => Promise<boolean>;
 }
 
 /**
- * Starts items in order. Resolves when no item is in progress and none may start.
+ * Starts items in order. Resolves when no item is in progress and no other may start.
  * @throws the first error, once the items in progress have ended
  */
 export async function inParallel<T>(

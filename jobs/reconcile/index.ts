@@ -18,9 +18,9 @@ import type { ReadQueueSizes } from './event-backlog.ts';
 import { concurrentInspections, ReconcileRounds } from './reconcile-rounds.ts';
 import { type Reconciler, startReconciler } from './reconciler.ts';
 
-/** Inputs of the reconcile rounds. */
+/** The configuration, definitions and engine access of the reconcile rounds. */
 export interface ReconcileSources {
-  /** The payload keys are read again in each round. */
+  /** Its payload keys are read again in each round. */
   readonly config: Config;
   /** Returns the active definitions; called in each round. */
   readonly definitions: () => Definitions;
@@ -78,7 +78,7 @@ export function startRouterReconciler(options: RouterReconcilerOptions): Reconci
     timeoutMs: config['conductor.timeoutMs'],
     connections: concurrentInspections,
   });
-  // Stopping aborts the current round. Any router can repeat it, so a graceful end has no value.
+  // Stopping aborts the current round. Any router can repeat the round, so there is no need to finish it.
   const stopping = new AbortController();
   const call: SendRequest = (request) => engine.request({ ...request, signal: stopping.signal });
   const api = createExecutionApi({ call, ...recordsOf({ redis, config, metrics, log }) });

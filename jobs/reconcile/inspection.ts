@@ -1,4 +1,4 @@
-// Inspects single executions: reads one, decides what is missing, and repairs it.
+// Inspects one execution at a time: reads it, decides what is missing, and repairs it.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -36,7 +36,7 @@ export interface ReconcileFinding {
 /** Kinds of decisions that change something in the engine. */
 export type Repair = 'resume' | 'start' | 'replace' | 'end' | 'ask';
 
-/** What inspections work with. */
+/** Dependencies and context of the inspections. */
 export interface InspectionOptions {
   readonly api: ExecutionApi;
   readonly open: OpenExecutions;
@@ -51,7 +51,7 @@ export interface InspectionOptions {
   readonly onFinding: (finding: ReconcileFinding) => void;
 }
 
-/** Pauses between status reads of a started probe, in milliseconds: a worker takes it within about a second. */
+/** Pauses between status reads of a started probe, in milliseconds: a worker takes the probe within about a second. */
 const probePausesMs = [100, 200, 400, 400, 400, 500, 500, 500];
 
 /** The inspections of one round. */
@@ -110,7 +110,7 @@ export class Inspection {
     return null;
   }
 
-  /** Returns true for an ended execution whose work another execution does. */
+  /** Returns true for an ended execution whose work is done by another execution. */
   async #isReplaced(execution: WholeExecution, decision: Decision): Promise<boolean> {
     if (decision.kind !== 'resume' || !hasEnded(execution)) return false;
     return isStartedElsewhere(decision.fallback, execution, this.#startContext());

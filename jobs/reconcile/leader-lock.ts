@@ -12,7 +12,9 @@ export interface LeaderLock {
   release(): Promise<void>;
 }
 
-/** The lock without Redis: every router reconciles. Repairs are idempotent, so duplicates have no effect. */
+/**
+ * The lock that is used without Redis: every router reconciles. Repairs are idempotent, so duplicates have no effect.
+ */
 export const noLock: LeaderLock = { hold: async () => true, release: async () => undefined };
 
 const key = 'service-router:reconciler';

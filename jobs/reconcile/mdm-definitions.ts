@@ -1,4 +1,4 @@
-// The MDM flow as read from workflow and event handler definitions: which executions follow, and how they are started.
+// Derives the MDM flow from workflow and event handler definitions: which executions follow, and how they are started.
 
 import { Condition } from '#lib/conductor/definitions/condition.ts';
 import { type ProducedEvent, producedEvents } from '#lib/conductor/definitions/events.ts';
@@ -17,7 +17,10 @@ interface EventSource {
   readonly version: number;
   readonly event: ProducedEvent;
   readonly task: WorkflowTask;
-  /** The SWITCH tasks around the task, outermost first, each with the case that leads to it; null: the default case. */
+  /**
+   * The SWITCH tasks around the task, outermost first, each with the case that leads to the task (null: the default
+   * case).
+   */
   readonly branches: readonly { readonly task: WorkflowTask; readonly value: string | null }[];
 }
 
@@ -45,7 +48,7 @@ export class UnknownVersion extends Error {
   }
 }
 
-/** The parts of the definitions that the reconciler needs. Handlers that start other workflows are not among them. */
+/** The parts of the definitions that the reconciler needs. Handlers that start other workflows are left out. */
 export class MdmDefinitions {
   readonly #versions: ReadonlySet<string>;
   readonly #sources: readonly EventSource[];
@@ -63,7 +66,7 @@ export class MdmDefinitions {
     this.#handlers = definitions.eventHandlers.flatMap(({ definition }) => mdmHandlers(definition));
   }
 
-  /** The version of `notifyWorkflow` that event handlers start, the highest if several; undefined without a handler. */
+  /** The highest version of `notifyWorkflow` that event handlers start; undefined when no handler starts it. */
   get notifyVersion(): number | undefined {
     const starts = this.#handlers.flatMap((handler) => handler.starts).filter(({ name }) => name === notifyWorkflow);
     return starts
@@ -79,11 +82,11 @@ export class MdmDefinitions {
 
   /**
    * Returns the requests with which event handlers start `notifyWorkflow` or `shareWorkflow` after an execution. The
-   * list is empty when the workflow version produces no event, when no handler listens to the event (which then waits in
-   * its queue), or when the condition of the handler is false.
+   * list is empty when the workflow version produces no event, when no handler listens to the event (which then waits
+   * in its queue), or when the condition of the handler is false.
    * @param scope values for expressions in the name and the payload of the event
-   * @param ignoresConditions true when the scope does not contain the response from the back end, which a condition
-   *   may test
+   * @param ignoresConditions true when the scope does not contain the response from the back end, which a condition may
+   *   test
    * @throws UnknownVersion when the definitions do not contain the version
    */
   startsAfter(origin: EventOrigin, scope: Scope, { ignoresConditions = false } = {}): StartWorkflowRequest[] {
@@ -111,7 +114,9 @@ function keyOf(workflow: string, version: number): string {
   return `${workflow} ${version}`;
 }
 
-/** Returns the handler with its starts of the MDM flow, as a list of at most one. */
+/**
+ * Returns a list of the handler with its actions that start the MDM flow; empty without such actions or when inactive.
+ */
 function mdmHandlers({ active, event, condition, actions }: EventHandler): MdmHandler[] {
   const starts = actions
     .map((action) => action.start_workflow)
@@ -131,8 +136,8 @@ function branchesOf(definition: Pick<WorkflowDefinition, 'tasks'>, path: Path): 
 }
 
 /**
- * Returns false when the engine takes other cases than those that lead to the task. A SWITCH with a script is assumed to
- * lead there.
+ * Returns false when a SWITCH takes a case that does not lead to the task. A SWITCH with a script is assumed to lead to
+ * the task.
  */
 function isReached({ branches }: EventSource, scope: Scope): boolean {
   return branches.every(({ task, value }) => {

@@ -34,7 +34,7 @@ interface Entry extends OpenExecution {
 
 /** Number of ended executions at which scanning for more of them stops until some are removed. */
 const maxEnded = 10_000;
-/** Size at which no further running or paused executions are added; the scan finds them again later. */
+/** Size of the list at which no further running or paused executions are added; the scan finds them again later. */
 const maxEntries = 2 * maxEnded;
 /** Longest pause between two inspections, in milliseconds. */
 const maxPauseMs = 600_000;
@@ -45,20 +45,20 @@ const maxStaleRows = 10_000;
 export class OpenExecutions {
   readonly #entries = new Map<string, Entry>();
   /**
-   * Executions that ended although the index may still list them as open, and when such a row counts again (milliseconds
-   * since 1970): it can also mean that an operator has retried the execution.
+   * Executions that have ended although the index may still list them as open, each with the time from which such a row
+   * counts again (milliseconds since 1970), because it can also mean that an operator has retried the execution.
    */
   readonly #staleUntil = new BoundedMap<string, number>(maxStaleRows);
   readonly #firstPauseMs: number;
 
-  /** @param firstPauseMs pause after the first inspection, in milliseconds; it doubles with each one */
+  /** @param firstPauseMs pause after the first inspection, in milliseconds; it doubles with each inspection */
   constructor(firstPauseMs: number) {
     this.#firstPauseMs = firstPauseMs;
   }
 
   /**
-   * True when no further ended executions should be scanned. Running ones do not count: thousands can wait for MDM or
-   * for the workers of one college, and must not hide what is missing elsewhere.
+   * True when no further ended executions should be scanned. Running executions do not count: thousands can wait for
+   * MDM or for the workers of one college, and must not hide what is missing elsewhere.
    */
   get isFull(): boolean {
     return [...this.#entries.values()].filter((entry) => entry.hasEnded).length >= maxEnded;
@@ -91,7 +91,7 @@ export class OpenExecutions {
     });
   }
 
-  /** Returns the executions to inspect now, the longest due first, so that none starves. */
+  /** Returns the executions to inspect now, the longest overdue first, so that none starves. */
   due(now: number): OpenExecution[] {
     return [...this.#entries.values()].filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
   }
@@ -122,7 +122,7 @@ export class OpenExecutions {
 
   /**
    * Records the tasks in progress that an inspection found, and returns for how long inspections have found the same
-   * ones, in milliseconds.
+   * tasks, in milliseconds.
    * @param now monotonic, in milliseconds
    */
   recordInProgress(workflowId: string, tasks: string, now: number): number {
@@ -130,13 +130,13 @@ export class OpenExecutions {
     if (entry === undefined) return 0;
     if (entry.inProgress?.tasks !== tasks) {
       entry.inProgress = { tasks, since: now };
-      // A task that has begun after a long wait is looked at again just as soon as a task that began at once.
+      // An execution whose task began after a long wait is inspected again as soon as one whose task began at once.
       if (tasks !== '') entry.pauseMs = this.#firstPauseMs;
     }
     return now - entry.inProgress.since;
   }
 
-  /** Makes the execution wait for a permit to probe its back end; undefined: it waits no longer. */
+  /** Makes the execution wait for a permit to probe its back end; with undefined, the execution no longer waits. */
   markWaitingFor(workflowId: string, backEnd: ProbedBackEnd | undefined): void {
     const entry = this.#entries.get(workflowId);
     if (entry !== undefined) entry.waitsFor = backEnd;

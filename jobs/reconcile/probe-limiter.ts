@@ -1,13 +1,14 @@
-// A concurrency limiter for probes, per back end: it backs off from back ends that do not respond.
+// A concurrency limiter for probes of each back end, which backs off from back ends that do not respond.
 
 /**
- * Concurrent probes of one back end that responds: half of a worker process's default concurrency. When the back end
- * stops responding, its probes occupy the worker until they time out, and other colleges need the other half.
+ * Maximum number of concurrent probes of a back end that responds: half of a worker process's default concurrency. When
+ * the back end stops responding, its probes occupy the worker until they time out, and other colleges need the other
+ * half.
  */
 const maxProbes = 4;
 /**
- * Concurrent probes, in one task domain, of back ends that are not known to respond. Each domain has its own workers:
- * probes that wait for the stopped workers of one domain do not occupy the workers of another.
+ * Maximum number of concurrent probes, per task domain, of back ends that are not known to respond. Each domain has its
+ * own workers: probes that wait for the stopped workers of one domain do not occupy the workers of another.
  */
 const maxUnprovenProbes = 2;
 /** Longest pause after probes without a response, in milliseconds. */
@@ -31,7 +32,7 @@ export interface ProbedBackEnd {
   readonly domain?: string | undefined;
 }
 
-/** A back end, and the execution that it is probed for. */
+/** A back end, and the execution for which it is probed. */
 export interface ProbeTarget extends ProbedBackEnd {
   readonly executionId: string;
 }
@@ -40,7 +41,7 @@ export interface ProbeTarget extends ProbedBackEnd {
 export type ProbeState = 'under-way' | 'answered' | 'unanswered';
 
 /**
- * Limits concurrent probes per back end. A limit starts at 1, doubles with each response, and drops to 1 on failure.
+ * Limits concurrent probes per back end. Each limit starts at 1, doubles with each response, and drops to 1 on failure.
  */
 export class ProbeLimiter {
   readonly #backEnds = new Map<string, BackEndState>();
@@ -81,7 +82,9 @@ export class ProbeLimiter {
     return true;
   }
 
-  /** Records the state of a probe. Running probes that an earlier process started are counted from then on. */
+  /**
+   * Records the state of a probe. Running probes that an earlier process started are counted from the first call on.
+   */
   update(target: ProbeTarget, state: ProbeState, now: number): void {
     const { executionId } = target;
     const backEndState = this.#stateOf(target);

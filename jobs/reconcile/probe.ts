@@ -1,4 +1,5 @@
-// Probes: they read the resource of a PATCH through a workflow version without an event, to verify whether it was applied.
+// Probes back ends to verify whether a PATCH was applied: reads its resource through a workflow version without an
+// event.
 
 import { intakeTask, patchWorkflow, readVersion } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -41,7 +42,7 @@ export function probeStateOf(probes: readonly Probe[], codec: PayloadCodec): Pro
   return readResponse(last, codec) === null ? 'unanswered' : 'answered';
 }
 
-/** Returns the response from the back end, or the decision while there is none. */
+/** Returns the back end's response to the last probe, or the decision to make while there is none. */
 export function findResponse(
   execution: WholeExecution,
   probes: readonly Probe[],
@@ -59,7 +60,7 @@ export function findResponse(
 }
 
 /**
- * Decides by the response to a probe.
+ * Decides what to do about a PATCH, from the response to its probe.
  * @param handlers `applied` is called with the packed response when the PATCH was applied
  */
 export function decideByResponse(
@@ -89,10 +90,11 @@ export function decideByResponse(
 }
 
 /**
- * Returns the time of the PATCH, not of the probe: later writes cause their own notifications. A PATCH whose worker gave
- * up may have been applied at any time until then, and so may have replaced the value of a shorter PATCH. A write after
- * the worker received the PATCH and before it gave up, even at another college, may be newer although it seems older.
- * Without a report from the worker, the end of the task says nothing about the back end.
+ * Returns the time of the PATCH, not of the probe: later writes cause their own notifications. If the worker reported a
+ * failure, this is the end of its task: the PATCH may have been applied at any time until then, and so may have
+ * replaced the value of another PATCH that began later and took less time. A write between the start and the end of the
+ * task, even at another college, may therefore be newer although it seems older. Without a report from the worker, the
+ * end of the task says nothing about the back end, so the start is used.
  */
 function answeredAt({ status = '', startTime = 0, endTime = 0 }: Partial<ExecutedTask> = {}): { answeredAt?: string } {
   const time = status.startsWith('FAILED') ? endTime : startTime;

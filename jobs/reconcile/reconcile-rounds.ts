@@ -28,7 +28,9 @@ export interface ReconcileRoundsOptions {
   readonly lookBackMs: number;
   /** Returns the time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
-  /** Returns milliseconds that no correction of the clock changes. Default: `performance.now`. */
+  /**
+   * Returns a monotonic time in milliseconds, which corrections of the clock do not change. Default: `performance.now`.
+   */
   readonly monotonicNow?: () => number;
 }
 
@@ -53,7 +55,7 @@ export interface RoundReport {
   readonly failure?: unknown;
 }
 
-/** The numbers of a round so far. */
+/** The results of a round so far. */
 interface Round {
   scanned: number;
   isComplete: boolean;
@@ -70,11 +72,12 @@ const maxInspected = 200;
  * the engine's connections.
  */
 export const concurrentInspections = 8;
-/** Executions whose follow-up executions are read together, shortly before they are inspected. */
+/** Number of executions whose follow-up executions are read together, shortly before the executions are inspected. */
 const chunkSize = 50;
 /**
- * Ended executions are read a second time after this many grace periods: rows that entered the index late, because an
- * engine was frozen between two writes or its clock is behind, have an end time that the first scan had passed.
+ * Number of grace periods after which ended executions are read a second time. The first scan misses rows that enter
+ * the index late, because an engine was frozen between two writes or its clock is behind: they have an end time that
+ * the scan has already passed.
  */
 const secondScanAfter = 15;
 
@@ -108,7 +111,7 @@ export class ReconcileRounds {
   /**
    * Runs one round: scans the index, inspects due executions and repairs them. Never rejects.
    * @param dryRun when true, reports findings without repairing them
-   * @param onFinding called at once with each finding
+   * @param onFinding called with each finding immediately
    */
   async run({ dryRun = false, onFinding = () => undefined }: RunOptions = {}): Promise<RoundReport> {
     const round: Round = { scanned: 0, isComplete: true, inspected: new Set(), findings: [] };
@@ -132,9 +135,9 @@ export class ReconcileRounds {
   }
 
   /**
-   * Scans everything again after this router's clock has been set back: the scans have passed times that come again, and
-   * pauses last until times that are too far away. Consecutive ranges of a scan overlap by `afterMs`, so smaller steps
-   * do no harm.
+   * Scans everything again after this router's clock has been set back by more than `afterMs`. The scans have already
+   * passed times that now come again, and pauses would last too long. Smaller corrections do no harm, because
+   * consecutive ranges of a scan overlap by `afterMs`.
    */
   #rescanAfterClockWasSetBack(): void {
     const now = this.#now();
@@ -146,7 +149,9 @@ export class ReconcileRounds {
     this.#open.makeAllDue(now);
   }
 
-  /** Scans everything again after the definitions have changed, because executions may have other follow-ups now. */
+  /**
+   * Scans everything again after the definitions have changed, because executions may have different follow-ups now.
+   */
   #useDefinitions(mdmDefinitions: MdmDefinitions): void {
     if (mdmDefinitions === this.#mdmDefinitions) return;
     this.#mdmDefinitions = mdmDefinitions;
@@ -187,8 +192,8 @@ export class ReconcileRounds {
   }
 
   /**
-   * Removes due executions for which the index alone shows that nothing is missing, and defers those with a queued
-   * event.
+   * Removes due executions for which the index alone shows that nothing is missing, and defers those whose event may
+   * still be queued.
    */
   async #settleByIndex(): Promise<void> {
     const now = this.#now();

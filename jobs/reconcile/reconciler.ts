@@ -1,4 +1,4 @@
-// The reconcile loop of a router, with leader lock, metrics and log lines.
+// Runs the reconcile loop of a router, with leader lock, metrics and log lines.
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -11,7 +11,7 @@ import type { ReconcileRounds, RoundReport } from './reconcile-rounds.ts';
 
 /** Dependencies and interval of the loop. */
 export interface ReconcilerOptions {
-  /** Creates rounds without earlier state: the first one scans back to `lookBackMs` before its creation. */
+  /** Creates rounds without state from earlier rounds: the first scan goes back to `lookBackMs` before the creation. */
   readonly createRounds: () => Pick<ReconcileRounds, 'run'>;
   readonly lookBackMs: number;
   readonly lock: LeaderLock;
@@ -30,7 +30,7 @@ export interface Reconciler {
 /** Pause before the next round while there is more to do, in milliseconds. */
 const backlogPauseMs = 1_000;
 
-/** The leader gives up the lock after this many failed rounds in succession, about five minutes. */
+/** Number of consecutive failed rounds (about five minutes) after which the leader releases the lock. */
 const maxFailedRounds = 10;
 
 /** Values of the `outcome` label. All start at 0: an alert cannot compare a series that does not exist yet. */
@@ -46,7 +46,7 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
   let failedRounds = 0;
   const runRound = async (signal: AbortSignal): Promise<number | undefined> => {
     if (!(await lock.hold())) {
-      // The prune job may by now have deleted what another router has started: it would seem to be missing.
+      // The prune job may by now have deleted executions that another router started; they would seem to be missing.
       if (Date.now() - lastRoundAt > lookBackMs) rounds = undefined;
       metrics.countRound('not_leader');
       metrics.setUnreconciled(new Map());
@@ -63,7 +63,8 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
     });
     const { failure } = report;
     failedRounds = failure === undefined ? 0 : failedRounds + 1;
-    // Another router may reach the engine. A new leader knows no cases from before the look-back.
+    // Another router may be able to reach the engine. The lock is not released at the first failure, because a new
+    // leader does not know cases from before its look-back.
     if (failedRounds % maxFailedRounds === 0 && failure !== undefined) await lock.release();
     metrics.setUnreconciled(report.unreconciled);
     if (signal.aborted || (failure instanceof EngineError && failure.isStarting)) return undefined;
@@ -84,7 +85,7 @@ export function startReconciler(options: ReconcilerOptions): Reconciler {
 class RoundLog {
   readonly #log: Logger;
   #failing = false;
-  /** The message about each execution in the last round, so that it is not logged in every round. */
+  /** Keys of the findings in the previous round, so that the same finding is not logged in every round. */
   #reportedBefore = new Set<string>();
   #reported = new Set<string>();
 

@@ -8,7 +8,7 @@ import { collegeOf, interestedColleges, namesInterestedSystems } from './classif
 import type { OpenExecution } from './open-executions.ts';
 import { isProbe } from './probe.ts';
 
-/** Ids per search: the engine accepts a request target of about 8 KiB. */
+/** Number of ids per search: the engine accepts a request target of about 8 KiB. */
 const idsInOneCall = 50;
 const rowsInOnePage = 500;
 /** Maximum number of executions of one kind that are read in full per PATCH. */
@@ -16,7 +16,7 @@ const maxWhole = 20;
 
 const idPattern = /^[0-9A-Za-z-]{1,64}$/;
 
-/** Executions by their source, the execution id of the PATCH that they follow from. */
+/** Follow-up executions by their source: the execution id of the PATCH from which they follow. */
 export class RelatedExecutions {
   readonly #api: ExecutionApi;
   readonly #bySource = new Map<string, ExecutionSummary[]>();
@@ -52,7 +52,7 @@ export class RelatedExecutions {
     return kind === 'notification' && this.#isSharedWith(source, interestedColleges(summary));
   }
 
-  /** Returns true when a share exists for each of the colleges. */
+  /** Returns true when an execution of mdm-shareWF exists for each of the colleges. */
   #isSharedWith(source: string, colleges: readonly (string | undefined)[] | undefined): boolean {
     const shared = new Set(this.#followersOf(source, shareWorkflow).map(collegeOf));
     shared.delete(undefined);

@@ -20,11 +20,14 @@ export interface RoundsSummary {
   readonly failure?: unknown;
 }
 
-/** Maximum number of rounds. A look-back of many thousand executions takes a few; more would be a defect. */
+/**
+ * Maximum number of rounds. A look-back with many thousands of executions takes only a few rounds; more would be a
+ * defect.
+ */
 const maxRounds = 200;
 
 /**
- * Inspects every due execution once. The effects of repairs are seen in a later run. Never rejects.
+ * Inspects every due execution once. The effects of repairs are verified in a later run. Never rejects.
  * @param dryRun when true, reports findings without repairing them
  * @param onRound called after each round
  */

@@ -1,4 +1,5 @@
-// Starts executions for the reconciler. Reads the engine's store first, to limit how often the same work is started.
+// Starts executions for the reconciler. Reads the engine's store before each start, to limit how often the same work is
+// started.
 
 import { notifyWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -23,7 +24,7 @@ export interface StartContext extends Pick<DecisionContext, 'now' | 'afterMs'> {
 export interface StartedExecutions {
   /** Ids of the executions that were started; requests whose work already has an execution start nothing. */
   readonly started: readonly string[];
-  /** Why a request must not be started now, although no execution can do its work. */
+  /** Why an execution must not be started now, although no other execution can do the work of the request. */
   readonly blocked?: string;
 }
 
@@ -54,7 +55,8 @@ export async function startMissing(
 }
 
 /**
- * Returns true when there are requests and another execution does the work of each; for a restart, a newer execution.
+ * Returns true when there is at least one request and, for each request, another execution does its work. For a
+ * restart, only a newer execution counts.
  * @throws EngineError
  */
 export async function isStartedElsewhere(
@@ -77,8 +79,8 @@ async function needOf(
   const count = others.length + (isRestart ? 1 : 0);
   const later = isRestart ? others.filter((other) => compareByStart(other, execution) > 0) : others;
   const newest = later.toSorted(compareByStart).at(-1);
-  // The newest execution is itself inspected, unless the index lacks it. It is therefore replaced here only when it has
-  // had no task for a long time.
+  // The newest execution is itself inspected, unless the index lacks it. This function therefore replaces it only when
+  // it has had no task for a long time.
   if (newest !== undefined && !(isTaskless(newest) && hasElapsed(newest.startTime, waitAfter(count + 1))))
     return 'started';
   if (count >= maxExecutions) return { blocked: `${request.name} was started ${count} times for the same work` };
@@ -97,8 +99,8 @@ function isTaskless(execution: WholeExecution): boolean {
 }
 
 /**
- * MDM is notified of each PATCH only once, whatever response a probe received. Other work is the same when its input
- * is the same.
+ * Returns true when an execution does the work of a request. Notifications of the same PATCH are always the same work,
+ * whatever response a probe received. Other work is the same when its input is the same.
  */
 function isSameWork({ input: started }: WholeExecution, { name, input }: StartWorkflowRequest): boolean {
   if (name === notifyWorkflow) return started['executionId'] === input['executionId'];
@@ -115,7 +117,7 @@ function isAddedByEngine(field: string): boolean {
   return field.startsWith('conductor.event.');
 }
 
-/** Orders executions by start time, and those of the same millisecond by id, so that one of them is the newest. */
+/** Orders executions by start time, and those of the same millisecond by id, so that exactly one is the newest. */
 function compareByStart(one: WholeExecution, other: WholeExecution): number {
   return one.startTime - other.startTime || (one.workflowId < other.workflowId ? -1 : 1);
 }

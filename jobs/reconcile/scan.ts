@@ -22,12 +22,12 @@ export class EndedScan {
   readonly #pages: PageReader;
   readonly #lagMs: number;
   readonly #overlapMs: number;
-  /** Every execution that ended before this time was read (milliseconds since 1970). */
+  /** Every execution that ended before this time has been read (milliseconds since 1970). */
   #readUpTo: number;
 
   /**
-   * @param options `overlapMs`: length of the last part of its range that a scan reads again when it found nothing new,
-   *   in milliseconds, because rows can enter the index late
+   * @param options `overlapMs`: unless a scan finds a later row, the next scan starts this long before the end of its
+   *   range, in milliseconds, because rows can enter the index late
    */
   constructor(api: ExecutionApi, options: { workflowType: string; from: number; lagMs: number; overlapMs: number }) {
     this.#pages = new PageReader(api);
@@ -50,7 +50,8 @@ export class EndedScan {
       return { rows, isComplete: await this.#readInto(rows, { until, maxPages }) };
     } catch (error) {
       if (this.#readUpTo === from) throw error;
-      // The next scan starts after these rows, so they must not be lost. It reports the error if that persists.
+      // The next scan starts after these rows, so they must be returned now. If the error persists, the next scan
+      // throws it.
       return { rows, isComplete: false };
     }
   }
@@ -66,7 +67,7 @@ export class EndedScan {
       const read = await this.#pages.read(query, { offset, order: 'first-ended' });
       rows.push(...read.rows);
       offset += read.rows.length;
-      // A row that leaves the result, such as a retried execution, shifts the offsets of later rows. Each page
+      // A row that leaves the result, such as that of a retried execution, shifts the offsets of later rows. Each page
       // therefore starts at the end time of the previous page's last row, not at an offset. SQLite compares whole
       // seconds.
       const reached = startOfSecond(Date.parse(read.rows.at(-1)?.endTime ?? ''));
@@ -87,7 +88,7 @@ export class EndedScan {
 /** Scans running and paused executions of every type, a limited number per round, and starts over at the end. */
 export class OpenScan {
   readonly #pages: PageReader;
-  /** Every execution that started before this time was read in this rotation (milliseconds since 1970). */
+  /** Every execution that started before this time has been read in this rotation (milliseconds since 1970). */
   #readUpTo = 0;
   /** Number of executions that were read and started after `#readUpTo`: more than 0 except on the first page. */
   #offset = 0;
@@ -114,8 +115,8 @@ export class OpenScan {
   }
 
   /**
-   * Lets the next page start at the second of the last row: without an index, a search asks the engine for the state of
-   * every execution up to its offset.
+   * Makes the next page start at the second in which the last row's execution started, so that the offset stays small:
+   * without an index, a search asks the engine for the state of every execution up to its offset.
    */
   #moveBehind(rows: readonly ExecutionSummary[]): void {
     const reached = startOfSecond(Date.parse(rows.at(-1)?.startTime ?? ''));

@@ -7,8 +7,8 @@ import { stepsOf } from '#lib/conductor/definitions/expressions.ts';
 export type Scope = Readonly<Record<string, unknown>>;
 
 /**
- * Returns a copy of `template` with every `${a.b.c}` resolved, as in Conductor. An unknown reference becomes null, or an
- * empty string within a longer text.
+ * Returns a copy of `template` with every `${a.b.c}` resolved, as in Conductor. An unknown reference becomes null, or
+ * an empty string within a longer text.
  */
 export function resolveTemplate(template: unknown, scope: Scope): unknown {
   if (typeof template === 'string') return resolveText(template, scope);
@@ -17,7 +17,7 @@ export function resolveTemplate(template: unknown, scope: Scope): unknown {
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, resolveTemplate(value, scope)]));
 }
 
-/** An expression that is the whole text keeps its type; other expressions become part of the text. */
+/** The value of an expression that is the whole text keeps its type; other expressions become part of the text. */
 function resolveText(text: string, scope: Scope): unknown {
   const whole = /^\$\{([^${}]+)\}$/.exec(text)?.[1];
   if (whole !== undefined) return lookUp(whole, scope) ?? null;

@@ -1,17 +1,17 @@
-// The task domains of workers that run beside an adaptor.
+// Reads the task domains of the workers that run next to a college adaptor.
 
 import { misCodePattern } from './mis-code.ts';
 import type { Config } from './schema.ts';
 
-/** Returns the task domains of the configuration (`adaptor.<mis>.domain`) by MIS code. */
+/** Returns the configured task domains (`adaptor.<mis>.domain`) by MIS code. */
 export function adaptorDomains(config: Config): Record<string, string> {
   return adaptorKeys(config, 'domain');
 }
 
 /**
- * Returns the distinct task domains in which requests for a college are served; undefined is the default pool, which
- * serves the colleges without a domain. Without any URL of an adaptor, only the workers know which colleges those are,
- * and requests for every MIS code are served.
+ * Returns the distinct task domains in which requests for colleges are served. Undefined is the default pool, which
+ * serves the colleges without a domain. If no adaptor has a URL, only the workers know which colleges these are, and
+ * requests for every MIS code are served.
  */
 export function collegeDomains(config: Config): (string | undefined)[] {
   const domains = adaptorDomains(config);

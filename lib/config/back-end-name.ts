@@ -1,11 +1,14 @@
-// Names of plain back ends: part of configuration keys and task types.
+// Validates the names of plain back ends, which are part of configuration keys and task types.
 
-/** Regular expression of a back end's name, without anchors. No underscore: an environment variable writes `-` as `_`. */
+/**
+ * Regular expression for the name of a back end, without anchors. Underscores are not allowed, because environment
+ * variables contain `_` for `-`.
+ */
 export const backEndNamePattern = '[a-z][a-z0-9-]{0,47}';
 
 const backEndName = new RegExp(`^${backEndNamePattern}$`);
 
-/** Returns true for a text that may be the name of a back end. */
+/** Returns true for a valid name of a back end. */
 export function isBackEndName(value: string): boolean {
   return backEndName.test(value);
 }

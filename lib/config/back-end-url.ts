@@ -1,7 +1,7 @@
 // Validates base URLs of back ends.
 
 /**
- * Returns the problem of a back end's base URL; null when the URL is valid.
+ * Returns the problem with a back end's base URL; null when the URL is valid.
  * @returns a sentence without the URL, which may contain a password
  */
 export function problemOfBackEndUrl(value: string): string | null {

@@ -1,17 +1,17 @@
-// The plain back ends of the configuration: those with an address.
+// Reads the plain back ends that have an address in the configuration.
 
 import { backEndNamePattern } from './back-end-name.ts';
 import type { Config } from './schema.ts';
 
 const backEndKey = new RegExp(`^backEnd\\.(${backEndNamePattern})\\.url$`);
 
-/** Back ends with a special key, which is used when `backEnd.<name>.url` is absent. */
+/** Back ends with a special key for the address, which is used when `backEnd.<name>.url` is absent. */
 const ownKeys = new Map([
   ['lms-dw', 'lmsDW.url'],
   ['movies', 'movies.url'],
 ] as const);
 
-/** Returns the key to set for the address of a back end. */
+/** Returns the configuration key for the address of a back end. */
 export function keyOfBackEnd(name: string): string {
   return new Map<string, string>(ownKeys).get(name) ?? `backEnd.${name}.url`;
 }

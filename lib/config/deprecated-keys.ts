@@ -1,4 +1,4 @@
-// Deprecated names of configuration keys, each of which still sets the key that replaced it, and keys that were removed.
+// Maps deprecated configuration keys to the keys that replaced them, and lists the keys that were removed.
 
 import type { ConfigKey } from './schema.ts';
 import type { MergedLayers } from './sources.ts';
@@ -25,7 +25,7 @@ export function currentKey(name: string): string {
   return deprecatedKeys[name] ?? name;
 }
 
-/** Values under current keys. Warnings and problems have one line for each deprecated or removed name that is set. */
+/** Values by current key. There is one warning or problem for each deprecated or removed name that is set. */
 export interface RenamedLayers extends MergedLayers {
   /** Deprecated names in use, each with its current key, and removed keys that are set. */
   readonly warnings: readonly string[];
@@ -33,7 +33,10 @@ export interface RenamedLayers extends MergedLayers {
   readonly problems: readonly string[];
 }
 
-/** Moves the values of deprecated names to their current keys, and drops those of removed keys. Values appear in no message: they may be secret. */
+/**
+ * Moves the values of deprecated names to their current keys, and drops the values of removed keys. Messages contain no
+ * values, because values may be secret.
+ */
 export function renameDeprecated({ values, origins }: MergedLayers): RenamedLayers {
   const isCurrent = ([name]: readonly [string, string]) =>
     !Object.hasOwn(deprecatedKeys, name) && !Object.hasOwn(removedKeys, name);

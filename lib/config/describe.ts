@@ -9,7 +9,7 @@ export interface ConfigLine {
   key: string;
   /** Text of the value; `********` for a secret, undefined when not set. */
   value: string | undefined;
-  /** The layer that set it, or `default`. */
+  /** The layer that set the key, `default`, or `not set`. */
   origin: string;
 }
 

@@ -8,7 +8,10 @@ import type { Layer } from './sources.ts';
 const names = [configSchema.properties, deprecatedKeys, removedKeys].flatMap((keys) => Object.keys(keys));
 const nameByVariable = new Map(names.map((name) => [variableOf(name), name]));
 
-/** Returns the variable of a key: upper case, with underscores for all characters but letters and digits. */
+/**
+ * Returns the environment variable of a key: the key in upper case, with an underscore for each character other than a
+ * letter or digit.
+ */
 export function variableOf(key: string): string {
   return key.replace(/[^0-9A-Za-z]/g, '_').toUpperCase();
 }
@@ -27,7 +30,7 @@ export function keyOfVariable(name: string): string | undefined {
   return nameByVariable.get(name);
 }
 
-/** Returns the last layer: the environment. Empty variables count as not set. */
+/** Returns the environment as a layer, which is the last one. Empty variables count as not set. */
 export function readEnvironment(env: NodeJS.ProcessEnv): Layer {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {

@@ -1,4 +1,4 @@
-// The two folders of a program: the product's code, and the gateway whose files the program reads.
+// Locates the two folders of a program: the product's code, and the gateway whose files the program reads.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
@@ -7,12 +7,15 @@ import { extname, join, relative, resolve } from 'node:path';
 /** Absolute path of the product's code: a checkout, or `dist/` of the installed package. */
 export const productDir = resolve(import.meta.dirname, '../..');
 
-/** Extension of the product's modules: `.ts` in a checkout, `.js` in the package, because Node runs no TypeScript below node_modules. */
+/**
+ * Extension of the product's modules: `.ts` in a checkout, `.js` in the package, because Node does not run TypeScript
+ * below node_modules.
+ */
 export const moduleExtension = extname(import.meta.filename);
 
 /**
  * Returns the folder of the gateway: the working directory, or the checkout when the working directory has no
- * `gateway.config.yml`. Everything that a gateway consists of is read relative to it.
+ * `gateway.config.yml`. All files of a gateway are read relative to this folder.
  */
 export function gatewayDir(): string {
   const holdsGateway = (dir: string) => existsSync(join(dir, 'gateway.config.yml'));

@@ -1,4 +1,4 @@
-// Builders for the types of configuration keys, with units and defaults.
+// Builds the types of configuration keys, with units and defaults.
 
 import type { Static, TSchema } from 'typebox';
 import { Type } from '#lib/json/json-schema.ts';
@@ -11,15 +11,18 @@ export const optionalPort = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 65535, description: `${description} (TCP port; 0 = any free one)` });
 /** A TCP port; 0 lets the operating system choose a free one. */
 export const port = (description: string, value: number) => withDefault(optionalPort(description), value);
-/** Longest duration in milliseconds. Node's timers fire at once beyond 2^31 - 1 ms, and some wait for a sum of two. */
+/**
+ * Longest duration in milliseconds. Node's timers fire at once beyond 2^31 - 1 ms, and some timers wait for the sum of
+ * two durations.
+ */
 export const longestMs = 1_000_000_000;
 /** A duration in milliseconds, at least 1. */
 export const milliseconds = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, maximum: longestMs, description: `${description} (milliseconds)` }), value);
-/** A duration in milliseconds. 0 switches the feature off, and the description says what that means. */
+/** A duration in milliseconds. 0 turns the feature off; the description explains the effect. */
 export const millisecondsOrOff = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 0, maximum: longestMs, description: `${description} (milliseconds)` }), value);
-/** A share of 1 to 100 percent. */
+/** A percentage from 1 to 100. */
 export const percent = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, maximum: 100, description: `${description} (percent)` }), value);
 /** A duration in whole seconds; 0 is allowed. */

@@ -13,10 +13,12 @@ import { RemoteFileOutage, type RemoteLayer, readRemote } from './remote-files.t
 import { localFiles, mergeLayers, readDefaults, readProfile } from './sources.ts';
 import { withoutPassword } from './without-password.ts';
 
-/** An invalid configuration, with which the process must not start. `problems` has one line per problem. */
+/**
+ * Thrown when the configuration is invalid; the process must not start with it. `problems` has one line per problem.
+ */
 export class ConfigError extends ProblemsError {
   override readonly name = 'ConfigError';
-  /** Whether a remote file could not be fetched at the moment, so that loading may succeed later without a change. */
+  /** True when a remote file could not be fetched at the moment, so that loading may succeed later without a change. */
   readonly isOutage: boolean;
   constructor(problems: readonly string[], { isOutage = false } = {}) {
     super(problems, 'the configuration is not valid');
@@ -37,7 +39,7 @@ export interface LoadOptions {
    * false, because the active configuration is at least as new as the copies.
    */
   useCopies?: boolean;
-  /** Ends the attempts to fetch remote files. */
+  /** Aborts the attempts to fetch remote files. */
   signal?: AbortSignal;
   /** Additional checks in production, beyond the schema; resolves with one line per problem. */
   checkProduction?: (config: PartialConfig) => Promise<readonly string[]>;
@@ -47,7 +49,9 @@ export interface LoadOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: Readonly<Record<string, string>>;
-  /** Deprecated and removed names in use, each with what to do, and copies that are used instead of remote files. */
+  /**
+   * One line for each deprecated or removed name in use, with advice, and for each copy used instead of a remote file.
+   */
   readonly warnings: readonly string[];
   /**
    * Saves last known good copies of the remote files. Call it once the program runs with this configuration, so that a
@@ -63,9 +67,9 @@ const ajv = new Ajv({
   strict: true,
   keywords: ['secret'],
   verbose: true,
-  // Every program compiles this schema at its start. Validating it would mean compiling the meta-schema too, which takes
-  // longer, so a test does that.
-  // Optimised code takes twice as long to generate, and would run only a few times.
+  // Every program compiles this schema at startup. Validating the schema would mean compiling the meta-schema too,
+  // which takes longer, so a test validates it. Optimised code would take twice as long to generate and would run only
+  // a few times.
   validateSchema: false,
   code: { optimize: false },
 });
@@ -85,7 +89,7 @@ ajv.addFormat('redis-url', (value) => hasProtocol(value, ['redis:', 'rediss:']) 
 /** Compiled validators, by the keys that they validate. */
 const validators = new Map<string, ValidateFunction>();
 
-/** Returns a validator of these keys: compiling the types of all keys would take a fifth of the startup time. */
+/** Returns a validator for these keys only: compiling the types of all keys would take a fifth of the startup time. */
 function validatorOf(keys: readonly string[]): ValidateFunction {
   const name = keys.toSorted().join();
   const types = Object.entries(configSchema.properties).filter(([key]) => keys.includes(key));
@@ -103,8 +107,8 @@ function defaultsBeside(values: Readonly<Record<string, unknown>>): Record<strin
 }
 
 /**
- * Loads the configuration; later layers win: `config/default.properties`, the files of `CONFIG_URL`, the local
- * profile, the environment.
+ * Loads the configuration. Later layers override earlier ones: `config/default.properties`, the files of `CONFIG_URL`,
+ * the local profile, the environment.
  * @throws ConfigError that lists all problems
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<LoadedConfig> {
@@ -234,7 +238,7 @@ const otherFormats: Readonly<Record<string, string>> = {
   network: 'must be an IP address or a network such as 10.0.0.0/8',
 };
 
-/** Returns the key of a JSON pointer into the configuration (RFC 6901). */
+/** Returns the key to which a JSON pointer (RFC 6901) into the configuration refers. */
 function keyOfPath(instancePath: string): string {
   return instancePath.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') ?? '';
 }
@@ -251,7 +255,7 @@ function isOrigin(value: string): boolean {
   return pathname === '/' && search === '' && hash === '';
 }
 
-/** Returns whether a URL has a host, decodable credentials, and no path but the number of a database. */
+/** Returns whether a URL has a host, decodable credentials, and no path other than the number of a database. */
 function hasRedisParts(value: string): boolean {
   const { hostname, username, password, pathname } = new URL(value);
   try {

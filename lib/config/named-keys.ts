@@ -4,7 +4,7 @@ import { backEndNamePattern } from './back-end-name.ts';
 import { backEndUrl, optionalCount, clientList, taskDomain } from './key-types.ts';
 import { misCodePattern } from './mis-code.ts';
 
-/** Types of the keys by regular expression, for the schema's `patternProperties`. */
+/** Types of these keys by regular expression, for the schema's `patternProperties`. */
 export const namedKeys = {
   // Keys of one college adaptor, by MIS code.
   [`^adaptor\\.${misCodePattern}\\.url$`]: backEndUrl('college adaptor of this MIS code'),

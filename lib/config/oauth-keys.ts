@@ -3,7 +3,7 @@
 import { Type } from '#lib/json/json-schema.ts';
 import { list, milliseconds, seconds, secret, text, url, withDefault } from './key-types.ts';
 
-/** The keys `oauth.…`: the identity provider, and which access tokens are accepted. */
+/** The `oauth.…` keys: the identity provider, and which access tokens are accepted. */
 export const oauth = {
   'oauth.issuer': url('`iss` of every access token; keys and endpoints are discovered from it'),
   'oauth.audience': text('`aud` of every access token; not checked when absent'),

@@ -1,4 +1,4 @@
-// Classifies hosts as private: this machine, private networks and container networks.
+// Determines whether a host is private: this machine, or a host in a private network or a container network.
 
 import { BlockList, isIP } from 'node:net';
 
@@ -18,7 +18,10 @@ privateNetworks.addAddress('::1', 'ipv6');
 privateNetworks.addSubnet('fe80::', 10, 'ipv6');
 privateNetworks.addSubnet('fc00::', 7, 'ipv6');
 
-/** Names outside the public DNS: without a dot, or reserved (RFC 6761, RFC 6762, RFC 9476 and `.internal`). */
+/**
+ * Matches names outside the public DNS: names without a dot, and reserved names (RFC 6761, RFC 6762, RFC 9476 and
+ * `.internal`).
+ */
 const privateName = /^[^.]+$|(?:^|\.)(?:localhost|local|internal)\.?$/i;
 
 /**

@@ -1,11 +1,11 @@
 // An error that lists several problems.
 
-/** Problems that an operator can solve, one line each. Logs show the lines instead of a stack. */
+/** An error with problems that an operator can solve, one line each. Logs show these lines instead of a stack trace. */
 export class ProblemsError extends Error {
   override readonly name: string = 'ProblemsError';
   readonly problems: readonly string[];
 
-  /** @param heading first line of the message, such as `the configuration is not valid`; none when absent */
+  /** @param heading first line of the message, such as `the configuration is not valid`; default: no heading */
   constructor(problems: readonly string[], heading?: string) {
     super(
       heading === undefined

@@ -1,4 +1,4 @@
-// The checks of the production profile: rejects settings that are only acceptable for development.
+// Checks the configuration in production: rejects settings that are acceptable only in development.
 
 import { isIP } from 'node:net';
 import { isPrivateHost } from './private-host.ts';
@@ -8,7 +8,7 @@ import { withoutPassword } from './without-password.ts';
 /** A configuration that may be invalid: keys without a valid value are absent. */
 export type PartialConfig = Partial<Config>;
 
-/** The published secrets of the dev clients. A test compares them with `dev/identity-provider/clients.ts`. */
+/** Matches the published secrets of the dev clients. A test compares it with `dev/identity-provider/clients.ts`. */
 const devSecret = /^(?:demo|reader|worker|ops|opaque|introspector)-secret$/;
 
 type Deviation = NonNullable<PartialConfig['production.accepts']>[number];
@@ -21,7 +21,7 @@ export function isProduction(env: NodeJS.ProcessEnv, config: PartialConfig): boo
 }
 
 /**
- * Returns the settings that production rejects, one line each. Host names are not resolved.
+ * Returns the problems of a configuration that production rejects, one line each. Host names are not resolved.
  * @param origins the layer that set each key
  */
 export function checkProduction(config: PartialConfig, origins: Readonly<Record<string, string>>): string[] {
@@ -50,7 +50,10 @@ function openIssuers(config: PartialConfig): string[] {
   );
 }
 
-/** A property file may set any key, including the issuer. A file fetched over plain HTTP cannot accept this deviation itself. */
+/**
+ * Returns the problems of property files that are fetched over plain HTTP: each could set any key, including the
+ * issuer. A file fetched over plain HTTP cannot itself accept this deviation.
+ */
 function openConfigurationFiles(config: PartialConfig, origins: Readonly<Record<string, string>>): string[] {
   const isTrustedOrigin = origins['production.accepts']?.startsWith('http:') !== true;
   const isAccepted = isTrustedOrigin && accepts(config, 'http-config');
@@ -59,7 +62,7 @@ function openConfigurationFiles(config: PartialConfig, origins: Readonly<Record<
   );
 }
 
-/** On plain HTTP, anyone on the network path can forge the response. */
+/** Returns the problem of a plain-HTTP address: anyone on the network path can forge the response. */
 function problemsOfPlainHttp(
   key: string,
   address: string | undefined,
@@ -112,8 +115,8 @@ function isPlainText(address: string | undefined, scheme: string): address is st
 }
 
 /**
- * `unspecified`: whether 0.0.0.0 and :: count as public. They do in the address of a server, but not as a bind address,
- * because containers need them.
+ * Returns whether a host is an IP address that is not private. `unspecified` decides whether 0.0.0.0 and :: count as
+ * public. They count as public in the address of a server, but not as a bind address, because containers need them.
  */
 function isPublicLiteral(host: string | undefined, { unspecified = true } = {}): boolean {
   const literal = host?.replace(/^\[|\]$/g, '') ?? '';

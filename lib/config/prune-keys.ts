@@ -3,7 +3,7 @@
 import { Type } from '#lib/json/json-schema.ts';
 import { days, optionalPort, withDefault } from './key-types.ts';
 
-/** The keys `prune.…`: how long ended executions and event records are kept, and how they are deleted. */
+/** The `prune.…` keys: how long ended executions and event records are kept, and how they are deleted. */
 export const prune = {
   'prune.intervalSeconds': withDefault(
     Type.Integer({

@@ -1,4 +1,4 @@
-// Fetches remote property files, with last known good copies for startup while their server is unavailable.
+// Fetches remote property files, and keeps last known good copies for startups while their server is unavailable.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { getProperties } from 'properties-file';
 import { type Layer, readPropertyFile } from './sources.ts';
 
-/** How remote property files are fetched. */
+/** Options for fetching a remote property file. */
 export interface RemoteOptions {
   /** Deadline of one attempt, in milliseconds. */
   timeoutMs: number;
@@ -20,7 +20,7 @@ export interface RemoteOptions {
   lastKnownGoodDir?: string | undefined;
   /** Whether a copy is used when a file cannot be fetched. Default: true. */
   useCopies?: boolean | undefined;
-  /** Ends the attempts. */
+  /** Aborts the attempts. */
   signal?: AbortSignal | undefined;
 }
 
@@ -28,22 +28,24 @@ export interface RemoteOptions {
 export interface RemoteLayer extends Layer {
   /**
    * Replaces the last known good copy with the fetched file. Absent when there is nothing to save.
-   * @throws Error of the file system
+   * @throws Error from the file system
    */
   readonly keep?: () => void;
   /** Why the last known good copy is used. Absent when the file was fetched. */
   readonly warning?: string;
 }
 
-/** A remote file that cannot be fetched at the moment: its server does not respond, or responds with an error. */
+/**
+ * Thrown when a remote file cannot be fetched at the moment: its server does not respond, or responds with an error.
+ */
 export class RemoteFileOutage extends Error {
   override readonly name = 'RemoteFileOutage';
 }
 
 /**
- * Reads a property file by its http, https or file URL. Nothing is written; see {@link RemoteLayer.keep}.
- * @throws RemoteFileOutage when all attempts failed and no copy is used; Error when the address or the file is wrong. The
- *   message contains the URL without credentials, and the reason.
+ * Reads a property file from an http, https or file URL. It writes nothing; see {@link RemoteLayer.keep}.
+ * @throws RemoteFileOutage when all attempts failed and no copy is used; Error when the address or the file is invalid.
+ *   The message contains the URL without credentials, and the reason.
  */
 export async function readRemote(address: string, options: RemoteOptions): Promise<RemoteLayer> {
   const url = URL.parse(address);
@@ -73,7 +75,7 @@ export async function readRemote(address: string, options: RemoteOptions): Promi
   }
 }
 
-/** Replaces a file atomically by renaming a new one over it. Only the owner may read the file. */
+/** Replaces a file atomically by renaming a new file to its path. Only the owner may read the file. */
 function replaceFile({ dir, path, body }: { dir: string; path: string; body: string }): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const written = `${path}.${process.pid}`;
@@ -81,7 +83,7 @@ function replaceFile({ dir, path, body }: { dir: string; path: string; body: str
   renameSync(written, path);
 }
 
-/** A response without an error; it may be a redirect. */
+/** A response with a status below 400; it may be a redirect. */
 interface FetchedFile {
   readonly status: number;
   readonly body: string;

@@ -1,9 +1,9 @@
-// Configuration keys whose changes need a restart of the router.
+// Defines the configuration keys whose changes take effect only after a restart of the router.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, ConfigKey } from './schema.ts';
 
-/** Keys of ports, of connections with requests in flight, and of process-wide state. */
+/** Keys that define ports, connections with requests in flight, or process-wide state. */
 export const restartKeys = [
   'router.host',
   'router.port',
@@ -38,14 +38,14 @@ export const restartKeys = [
 export interface ApplicableConfig {
   /** The loaded configuration with the current values of the keys in `needRestart`. */
   readonly config: Config;
-  /** Changed keys that need a restart, and those that depend on them. */
+  /** Changed keys that need a restart, and keys that depend on them. */
   readonly needRestart: readonly ConfigKey[];
 }
 
 /** Returns the part of a loaded configuration that a running router can apply. @param started configuration at startup */
 export function applicable(loaded: Config, started: Config): ApplicableConfig {
   const needRestart: ConfigKey[] = restartKeys.filter((key) => !isDeepStrictEqual(loaded[key], started[key]));
-  // The store needs a connection to Redis, which the router opens only at startup.
+  // The limit store needs a connection to Redis, which the router opens only at startup.
   if (loaded['limits.store'] === 'redis' && needRestart.includes('redis.url') && started['redis.url'] === undefined)
     needRestart.push('limits.store');
   const kept = Object.fromEntries(needRestart.map((key) => [key, started[key]]));

@@ -13,7 +13,10 @@ import {
   withDefault,
 } from './key-types.ts';
 
-/** The keys `router.…`: address, TLS, timeouts, sizes and forwarded header fields of the public port. */
+/**
+ * The keys of the public port (`router.…`: address, TLS, timeouts, sizes, forwarded header fields), of the operations
+ * port, of reloads and of the log level.
+ */
 export const router = {
   'router.host': withDefault(text('address the public port binds to'), '127.0.0.1'),
   'router.port': port('public port', 8080),

@@ -231,7 +231,7 @@ const keys = {
   ...operations,
 };
 
-/** Keys without a default are optional. A program that needs one names it in `loadConfig({ required })`. */
+/** Keys without a default are optional. A program that needs such a key lists it in `loadConfig({ required })`. */
 const properties = Object.fromEntries(
   Object.entries(keys).map(([key, type]) => [key, 'default' in type ? type : Type.Optional(type)]),
 );

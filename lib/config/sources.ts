@@ -7,7 +7,7 @@ import { parse as parseDotenv } from 'dotenv';
 import { getProperties } from 'properties-file';
 import { gatewayDir } from './folders.ts';
 
-/** One configuration layer: values by key as text, and the origin that messages name. */
+/** One configuration layer: its values by key, as text, and its origin, which appears in messages. */
 export interface Layer {
   readonly origin: string;
   readonly values: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface MergedLayers {
   readonly origins: Readonly<Record<string, string>>;
 }
 
-/** Merges layers; later ones win. */
+/** Merges layers; later layers override earlier ones. */
 export function mergeLayers(layers: readonly Layer[]): MergedLayers {
   const values: Record<string, string> = {};
   const origins: Record<string, string> = {};
@@ -46,8 +46,8 @@ export function readDefaults(rootDir = gatewayDir()): Layer {
 }
 
 /**
- * Reads the profile: `config/<profile>.properties`, else `.env.<profile>`; returns null when neither exists.
- * A `.env` file may use both forms of a key: `router.port=…` or `ROUTER_PORT=…`.
+ * Reads the profile from `config/<profile>.properties` or, if there is no such file, from `.env.<profile>`; returns
+ * null when neither exists. A `.env` file may use both forms of a key: `router.port=…` or `ROUTER_PORT=…`.
  */
 export function readProfile(
   profile: string,
@@ -77,7 +77,7 @@ export function localFiles(config: { 'config.url': readonly string[]; profile: s
   ];
 }
 
-/** Returns the path of a file URL; nothing for any other address. */
+/** Returns the path of a file URL; an empty list for any other address. */
 function pathsOf(address: string): string[] {
   try {
     return [fileURLToPath(address)];

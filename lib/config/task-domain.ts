@@ -1,12 +1,12 @@
-// Validates task domains of workers: parts of the names of the engine's queues.
+// Validates the task domains of workers, which are part of the names of the engine's queues.
 
 /**
- * The task domain of directly dispatched reads of the default pool. For any other pool, the corresponding domain begins
+ * Task domain for directly dispatched reads of the default pool. For any other pool, the corresponding domain begins
  * with this name and a dot.
  */
 export const directDispatchDomain = 'direct-dispatch';
 
-/** Returns the problem of a task domain; null when workers may poll it. */
+/** Returns the problem with a task domain; null when workers may poll it. */
 export function problemOfTaskDomain(domain: string): string | null {
   if (!/^[\w.-]{1,64}$/.test(domain)) return 'must be 1 to 64 characters: letters, digits, and . _ -';
   if (domain.toUpperCase() === 'NO_DOMAIN') return 'must not be NO_DOMAIN: the engine treats that as the default pool';

@@ -2,6 +2,7 @@
 
 /** Masks credentials in URLs such as `https://user:password@host`. */
 export function withoutPassword(value: string): string {
-  // Up to the last @: a password may contain an @ or a comma (URL Standard), and in a malformed URL any character.
+  // Everything up to the last @ is masked: a password may contain an @ or a comma (URL Standard) and, in a malformed
+  // URL, any character.
   return value.replace(/\/\/\S*@/g, '//********@');
 }

@@ -1,5 +1,5 @@
-// Parses JSON objects: as JSON.parse does, or without rounding numbers (using the source text that JSON.parse passes to
-// its reviver).
+// Parses JSON objects, either like JSON.parse or without rounding numbers. For the latter, it uses the source text that
+// JSON.parse passes to its reviver.
 
 type ParseWithSource = (
   text: string,
@@ -7,10 +7,11 @@ type ParseWithSource = (
 ) => unknown;
 
 /**
- * Returns the members of a JSON object; null when `json` is anything else. Numbers are replaced at every depth.
- * @param json bytes in UTF-8, or text
- * @param toValue value for a number with these digits. Default: the digits as text, because a long number, such as a
- *   person's key, would be rounded
+ * Returns the members of a JSON object, or null when `json` is anything else. At every depth, each number is replaced
+ * by the result of `toValue`.
+ * @param json UTF-8 bytes or text
+ * @param toValue returns the replacement for a number with these digits. Default: the digits as text, because
+ *   JSON.parse would round a long number, such as a person's key
  */
 export function parseJsonObject(
   json: Buffer | string,
@@ -26,7 +27,7 @@ export function parseJsonObject(
   }
 }
 
-/** Returns a JSON object as JSON.parse does; null when `json` is anything else. @param json bytes in UTF-8, or text */
+/** Parses a JSON object like JSON.parse. Returns null when `json` is anything else. @param json UTF-8 bytes or text */
 export function readJsonObject(json: Buffer | string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(json.toString());

@@ -1,4 +1,4 @@
-// The index that finds executions: the engine's own, else the router's records, else none.
+// Chooses the index in which executions are found: the engine's own, otherwise the router's records, otherwise none.
 
 import { EngineIndex } from '#lib/conductor/executions/engine-index.ts';
 import { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -12,7 +12,10 @@ import { RecordedIndex } from './recorded-index.ts';
 import { createDropReport, type DropReportOptions, type ReportDropped } from './report-dropped.ts';
 
 const dayMs = 86_400_000;
-/** Pause between reads of `prune.…` (milliseconds): a reload changes these keys, and listing all takes 0.05 ms. */
+/**
+ * Minimum time between two reads of the `prune.…` keys, in milliseconds. They are read again because a reload may
+ * change them, but not for each call, because listing all keys takes 0.05 ms.
+ */
 const readRulesMs = 1_000;
 
 /** Dependencies of {@link createExecutionApi}. */
@@ -23,11 +26,14 @@ export interface IndexSources {
   readonly presence?: IndexPresence;
   /** The router's records; undefined without `redis.url`. */
   readonly records: ExecutionRecords | undefined;
-  /** Resolves when the records can be read, or Redis does not respond. */
+  /** Resolves when the records can be read or Redis does not respond. */
   readonly whenReady?: () => Promise<void>;
 }
 
-/** Returns an execution API that searches the engine's index, else the records. The choice is made at the first use. */
+/**
+ * Returns an execution API that searches the engine's index or, if there is none, the records. The choice is made at
+ * the first use.
+ */
 export function createExecutionApi(sources: IndexSources): ExecutionApi {
   const { call, presence = new IndexPresence(call), records, whenReady } = sources;
   const engineIndex = new EngineIndex(call);
@@ -46,14 +52,17 @@ export interface RecordSources extends DropReportOptions {
   readonly config: Config;
 }
 
-/** Returns the records of a router for {@link createExecutionApi}; none without Redis. Dropped records are reported. */
+/**
+ * Returns the records of a router, as options of {@link createExecutionApi}; undefined without Redis. Dropped records
+ * are reported.
+ */
 export function recordsOf({ redis, config, ...report }: RecordSources): Pick<IndexSources, 'records' | 'whenReady'> {
   if (redis === undefined) return { records: undefined };
   return { records: createRecords(redis, config, createDropReport(report)), whenReady: () => redis.firstAttempt };
 }
 
 /**
- * Returns the records in Redis with the limits of the configuration.
+ * Returns the records in Redis, limited as configured.
  * @param config may be the live view of the active configuration
  * @param onDropped called when records are dropped
  */
@@ -63,14 +72,14 @@ export function createRecords(redis: Redis, config: Config, onDropped?: ReportDr
     keyPrefix: config['records.keyPrefix'],
     maxRecords: config['records.max'],
     onDropped,
-    // No execution is kept longer. One more day, because the prune job runs once a day.
+    // No execution is kept longer than the longest rule allows. One day is added because the prune job runs once a day.
     get correlationTtlMs() {
       return (longestRule() + 1) * dayMs;
     },
   });
 }
 
-/** Returns a function that returns the longest time to keep executions according to `prune.…`, in days. */
+/** Returns a function that returns the longest time for which a `prune.…` key keeps executions, in days. */
 function longestRuleOf(config: Config): () => number {
   let longestDays = 0;
   let readAt = Number.NEGATIVE_INFINITY;

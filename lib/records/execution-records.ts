@@ -1,8 +1,9 @@
-// Records of executions in Redis, for engines without an index: one for each execution, and one before each write starts.
+// Stores execution records in Redis for engines without an index: one record for each execution, and one for each write
+// before it starts.
 //
-// Keys, behind the prefix: `executions` (hash: execution id → record), `started` and `open` (sorted sets of ids by start
-// time), `ended` (by the time at which the end was recorded), `starts` (writes whose start is not confirmed, by time), and
-// `correlation:<id>` (ids and unconfirmed starts by time; expires).
+// Keys, after the prefix: `executions` (hash: execution id → record), `started` and `open` (sorted sets of ids by start
+// time), `ended` (sorted by the time at which the end was recorded), `starts` (unconfirmed starts of writes, by time),
+// and `correlation:<id>` (ids and unconfirmed starts by time; expires).
 
 import { randomUUID } from 'node:crypto';
 import { NoExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
@@ -15,7 +16,7 @@ import { endScript, forgetScript, putScript, startScript } from './scripts.ts';
 /** A record. It contains no payload and no personal data. */
 export interface ExecutionRecord {
   readonly workflow: string;
-  /** Absent when only a task of the execution was seen. */
+  /** Absent when the router has seen only a task of the execution. */
   readonly version?: number;
   readonly correlationId?: string;
   /** Method, route and client of the request; absent for an execution that an event has started. */
@@ -24,11 +25,11 @@ export interface ExecutionRecord {
   readonly clientId?: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Absent while the end is not recorded. */
+  /** Absent until the end of the execution is recorded. */
   readonly status?: WorkflowStatus;
   /**
-   * Time at which the end was recorded. It is never before the end itself, so a reader that pages by this time misses
-   * no end that is recorded late.
+   * Time at which the end of the execution was recorded. It is never before the end itself, so a reader that pages by
+   * this time does not miss an execution whose end is recorded late.
    */
   readonly endedAt?: number;
 }
@@ -38,16 +39,19 @@ export interface RecordedExecution extends ExecutionRecord {
   readonly executionId: string;
 }
 
-/** A record, and whether anything looks for its execution by correlation id. */
+/** A record to add, and how to add it. */
 export interface NewRecord {
   readonly record: RecordedExecution;
-  /** True when the execution was just found open: a recorded end is then outdated, because a retry has followed it. */
+  /**
+   * True when the execution was just found open. If the record contains an end, it is outdated, because the execution
+   * has been retried since.
+   */
   readonly reopens: boolean;
-  /** False for a read without an Idempotency-Key. */
+  /** Whether anything looks for the execution by its correlation id; false for a read without an Idempotency-Key. */
   readonly isLookedUp: boolean;
 }
 
-/** A write that was sent to the engine, or was about to be, and is not confirmed. */
+/** An unconfirmed start of a write, which was sent to the engine or was about to be sent. */
 export interface UnconfirmedStart {
   readonly token: string;
   readonly workflow: string;
@@ -58,7 +62,7 @@ export interface UnconfirmedStart {
 /** The sorted sets that can be read in ranges. */
 export type RecordSet = 'started' | 'open' | 'ended';
 
-/** A part of a sorted set: the first `count` ids between two times (exclusive), oldest or newest first. */
+/** A range of a sorted set: the first `count` ids between two times (exclusive), oldest or newest first. */
 export interface RecordRange {
   readonly after?: number | undefined;
   readonly before?: number | undefined;
@@ -66,11 +70,11 @@ export interface RecordRange {
   readonly count: number;
 }
 
-/** What a range contains. */
+/** The contents of a range. */
 export interface RecordChunk {
-  /** In the order of the set, without those that were removed in the meantime. */
+  /** The records in the order of the set, without records that were removed in the meantime. */
   readonly records: readonly RecordedExecution[];
-  /** Every id with its time in the set. */
+  /** Every id of the range, with its time in the set. */
   readonly entries: readonly { readonly executionId: string; readonly time: number }[];
 }
 
@@ -78,21 +82,23 @@ export interface RecordChunk {
 export interface RecordOptions {
   readonly keyPrefix: string;
   /**
-   * Limit of records; no limit when absent. Beyond it, the record of the execution that ended first is dropped or, if
-   * none has ended, the record of the one that started first. One call drops at most ten, and not the one that
-   * it adds.
+   * Maximum number of records; unlimited when absent. Beyond it, the record of the execution that ended first is
+   * dropped or, if none has ended, the record of the execution that started first. One call drops at most ten records,
+   * and never the record that it adds.
    */
   readonly maxRecords?: number | undefined;
   /** Called when records are dropped. */
   readonly onDropped?: ReportDropped | undefined;
-  /** How long executions can be found by correlation id, in milliseconds. Read for each record. */
+  /**
+   * How long executions can be found by correlation id, in milliseconds. This property is read again for each record.
+   */
   readonly correlationTtlMs: number;
 }
 
-/** Marks an unconfirmed start among the execution ids of a correlation id. */
+/** Prefix that distinguishes an unconfirmed start from the execution ids of the same correlation id. */
 const startMark = 'start:';
 
-/** The records. Every method throws RedisUnavailable during an outage, unless it says otherwise. */
+/** The execution records in Redis. Every method throws RedisUnavailable during an outage, unless it says otherwise. */
 export class ExecutionRecords {
   readonly #redis: Redis;
   readonly #options: RecordOptions;
@@ -120,15 +126,15 @@ export class ExecutionRecords {
   }
 
   /**
-   * Records an execution. A known one keeps its record; only its end is removed, and only with `reopens`. Never
-   * rejects: during an outage, the command runs once Redis responds again.
-   * @param start the unconfirmed start of the execution; this start is removed
+   * Records an execution. If the execution is already recorded, its record stays; with `reopens`, the recorded end is
+   * removed. Never rejects: during an outage, the command runs once Redis responds again.
+   * @param start the unconfirmed start of the execution, whose record is removed
    */
   put(added: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     return this.#redis.runEventually(this.#putCommand(added, start), () => this.#options.onDropped?.('redis', 1));
   }
 
-  /** Records an execution like {@link put}, but now. */
+  /** Records an execution like {@link put}, but rejects during an outage instead of postponing the command. */
   putNow(added: NewRecord): Promise<void> {
     return this.#redis.run(this.#putCommand(added));
   }
@@ -155,14 +161,17 @@ export class ExecutionRecords {
   }
 
   /**
-   * Records the end of an execution. Never rejects: during an outage, the command runs once Redis responds again. If the
-   * command is dropped, a search for open executions and the prune job detect the end.
+   * Records the end of an execution. Never rejects: during an outage, the command runs once Redis responds again. If
+   * the command is dropped, a search for open executions or the prune job detects the end.
    */
   putEnd(executionId: string, status: WorkflowStatus): Promise<void> {
     return this.#redis.runEventually((client) => this.#runEnd(client, executionId, status));
   }
 
-  /** Records the end of an execution now. @returns false when the same end is already recorded, or there is no record */
+  /**
+   * Records the end of an execution without postponing the command during an outage.
+   * @returns false when the same end is already recorded or there is no record
+   */
   async correctEnd(executionId: string, status: WorkflowStatus): Promise<boolean> {
     return (await this.#redis.run((client) => this.#runEnd(client, executionId, status))) === 1;
   }
@@ -175,14 +184,14 @@ export class ExecutionRecords {
     await this.#redis.run((client) => client.eval(forgetScript, { keys, arguments: values }));
   }
 
-  /** Returns a part of a sorted set in its order. */
+  /** Returns a range of a sorted set, in its order. */
   async range(set: RecordSet, range: RecordRange): Promise<RecordChunk> {
     const found = await this.#redis.run((client) => rangeOf(client, this.#key(set), range));
     const entries = found.map(({ value, score }) => ({ executionId: value, time: score }));
     return { records: await this.#read(entries.map(({ executionId }) => executionId)), entries };
   }
 
-  /** Returns those of the ids that have no record of an open execution. */
+  /** Returns the ids that are not recorded as open executions. */
   async notOpen(executionIds: readonly string[]): Promise<string[]> {
     if (executionIds.length === 0) return [];
     const scores = await this.#redis.run((client) => client.zmScore(this.#key('open'), [...executionIds]));
@@ -190,8 +199,9 @@ export class ExecutionRecords {
   }
 
   /**
-   * Returns the execution ids of these correlation ids, each oldest first, and whether any start is unconfirmed.
-   * @param startedAfter milliseconds since 1970; default: whenever they started
+   * Returns the ids of the executions with these correlation ids, oldest first for each correlation id, and whether any
+   * start is unconfirmed.
+   * @param startedAfter only executions that started after this time (milliseconds since 1970); default: all
    */
   async correlated(
     correlationIds: readonly string[],
@@ -207,7 +217,7 @@ export class ExecutionRecords {
     return { executionIds, hasStart: executionIds.length < members.length };
   }
 
-  /** Returns the unconfirmed starts before a time, oldest first, at most 1,000. */
+  /** Returns the oldest unconfirmed starts up to a time: at most 1,000, oldest first. */
   async starts(before: number): Promise<UnconfirmedStart[]> {
     const found = await this.#redis.run((client) =>
       client.zRangeWithScores(this.#key('starts'), 0, before, { BY: 'SCORE', LIMIT: { offset: 0, count: 1_000 } }),
@@ -220,7 +230,7 @@ export class ExecutionRecords {
 
   #runEnd(client: RedisClient, executionId: string, status: WorkflowStatus): Promise<unknown> {
     const keys = ['executions', 'open', 'ended'].map((name) => this.#key(name));
-    // The time at which the command runs, because an outage may have postponed it.
+    // This is the time at which the command runs, because an outage may have postponed the command.
     return client.eval(endScript, { keys, arguments: [executionId, status, String(Date.now())] });
   }
 

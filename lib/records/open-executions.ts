@@ -8,7 +8,7 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { createExecutionApi, createRecords } from './chosen-index.ts';
 import { createDropReport } from './report-dropped.ts';
 
-/** An open execution API. */
+/** The execution API, with a method that closes its connection. */
 export interface OpenExecutions {
   readonly api: ExecutionApi;
   /** Closes the connection to Redis. */
@@ -22,8 +22,8 @@ export interface OpenExecutionsOptions extends RedisOptions {
 
 /**
  * Opens the execution API. Connects to Redis at the first search if the engine has no index.
- * @param options `worksWhenFull` is for programs that delete executions; searches of other programs fail while Redis is
- *   full, because it does not accept the records of running executions
+ * @param options set `worksWhenFull` in programs that delete executions. In other programs, searches fail while Redis
+ *   is full, because Redis does not accept the records of running executions then
  */
 export async function openExecutions(
   call: SendRequest,

@@ -1,4 +1,4 @@
-// Makes records of executions, from a start request, a polled task or the execution itself.
+// Builds execution records from a start request, a polled task or the execution itself.
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -23,7 +23,7 @@ export function recordOfTask(task: Task): NewRecord {
   return recordFrom({ ...names, startedAt: Number(scheduledTime) || Date.now() }, inputData, true);
 }
 
-/** Returns the record of an execution as the engine has it. */
+/** Returns the record of an execution that was read from the engine. */
 export function recordOfExecution(execution: WholeExecution): NewRecord {
   const { workflowId: executionId, workflowName: workflow, workflowVersion: version, correlationId } = execution;
   const names = { executionId, workflow, version, correlationId, startedAt: execution.startTime };
@@ -36,8 +36,8 @@ interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'st
 }
 
 /**
- * The input of an execution that an event has started contains copies of the request and the id of its source
- * execution: such an execution has no caller.
+ * Builds a record. An execution that an event has started is recorded without a caller: its input contains copies of
+ * the request and the id of the source execution.
  */
 function recordFrom({ correlationId, ...names }: Names, input: Input, reopens: boolean): NewRecord {
   const { method, route, clientId, requestId } = input['executionId'] === undefined ? callerOf(input) : {};
@@ -50,7 +50,7 @@ function recordFrom({ correlationId, ...names }: Names, input: Input, reopens: b
       ...(clientId === undefined ? {} : { clientId }),
     },
     reopens,
-    // Without a key, the correlation id is the request id.
+    // Without an Idempotency-Key, the correlation id is the request id.
     isLookedUp: !isSafeMethod(method) || correlationId !== requestId,
   };
 }

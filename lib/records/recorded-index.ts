@@ -1,4 +1,4 @@
-// Finds executions by the router's records, for engines without an index.
+// Finds executions in the router's records, for engines that have no index.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -25,14 +25,17 @@ import {
 import { RunningExecutions } from './running-executions.ts';
 import { compareByStart, mayMatch, rangeOf, setOf, summaryOf, toSummary } from './rows.ts';
 
-/** Records read in one command. */
+/** Number of records read in one command. */
 const chunkSize = 500;
-/** Executions read from the engine at a time. */
+/** Maximum number of executions read from the engine concurrently. */
 const concurrentReads = 8;
 
 type Rows = Pick<FoundExecutions, 'executions' | 'total'>;
 
-/** An index on the router's records. Rows of requests have no payload: the input has only method, route and client. */
+/**
+ * An execution index on the router's records. The row of an execution that a request started has no payload: its input
+ * contains only the method, the route and the client.
+ */
 export class RecordedIndex implements ExecutionIndex {
   readonly #call: SendRequest;
   readonly #records: ExecutionRecords;
@@ -46,7 +49,10 @@ export class RecordedIndex implements ExecutionIndex {
     this.#running = new RunningExecutions(this.#engine, new MetadataApi(call), records);
   }
 
-  /** A search for open executions also asks the engine, because events start executions that no router has recorded. */
+  /**
+   * Searches the records. A search for open executions also queries the engine, because events start executions that no
+   * router has recorded.
+   */
   search(query: ExecutionQuery, page: Page): Promise<FoundExecutions> {
     return this.#withRecords(async () => {
       const { executions, total } = await (query.correlationIds === undefined
@@ -117,30 +123,34 @@ export class RecordedIndex implements ExecutionIndex {
     let total = 0;
     for await (const record of this.#matching(query, order)) {
       total++;
-      // One more than the page, so that the total says whether another page follows.
+      // Counts one record beyond the page, so that the total shows whether another page follows.
       if (total > offset + size) break;
       if (total > offset) found.push(record);
     }
     return { executions: await this.#rowsOf(found), total };
   }
 
-  /** Yields the records that match, in order. */
+  /** Yields the matching records in order. */
   async *#matching(query: ExecutionQuery, order: Order): AsyncGenerator<RecordedExecution> {
     for await (const batch of this.#batches(query, order)) yield* batch;
   }
 
   /**
-   * Yields the records that match, in order. When an execution that is recorded as open has ended, its end is recorded
-   * and the record left out.
+   * Yields the matching records in order, in batches. When an execution that is recorded as open has ended, its end is
+   * recorded and its record is left out.
    */
   async *#batches(query: ExecutionQuery, order: Order): AsyncGenerator<RecordedExecution[]> {
     const set = setOf(query, order);
     const isNewestFirst = order === 'newest';
     let range: Pick<RecordRange, 'after' | 'before'> = rangeOf(query, set);
-    /** The ids at the last chunk's final millisecond, at which the next chunk begins. */
+    /**
+     * Ids at the last millisecond of the previous chunk. The next chunk begins with that millisecond, so it skips these
+     * ids.
+     */
     let seen = new Set<string>();
     for (;;) {
-      // Pages by time, not by offset: Redis would count up to an offset, and records that leave the set would shift it.
+      // Pages by time, not by offset: Redis would count all entries up to an offset, and records that leave the set
+      // would shift the offsets.
       const count = chunkSize + seen.size;
       const { records, entries } = await this.#records.range(set, { ...range, isNewestFirst, count });
       const matching = records.filter((record) => !seen.has(record.executionId) && mayMatch(record, query));
@@ -153,7 +163,10 @@ export class RecordedIndex implements ExecutionIndex {
     }
   }
 
-  /** Returns the records of executions that match by their state in the engine. */
+  /**
+   * Returns the records whose executions are still open in the engine and match the query. For an execution that has
+   * ended, its end is recorded. The record of an execution that the engine no longer has is removed.
+   */
   async #stillOpen(records: readonly RecordedExecution[], query: ExecutionQuery): Promise<RecordedExecution[]> {
     const open = await mapInParallel(records, async (record) => {
       const status = await this.#engine.readState(record.executionId);
@@ -168,7 +181,10 @@ export class RecordedIndex implements ExecutionIndex {
     return open.filter((record) => record !== null);
   }
 
-  /** Reads the executions that events have started, whose rows need input and output, and those without a version. */
+  /**
+   * Returns the rows of records. Executions that events have started (their rows need input and output) and executions
+   * that were recorded without a version are read from the engine.
+   */
   async #rowsOf(records: readonly RecordedExecution[]): Promise<ExecutionSummary[]> {
     return mapInParallel(records, async (record) => {
       if (record.method !== undefined && record.version !== undefined) return toSummary(record);
@@ -187,13 +203,16 @@ export class RecordedIndex implements ExecutionIndex {
   }
 }
 
-/** Returns the times by which a search selects and sorts the record: a reader that pages by time relies on them. */
+/** Returns the recorded times, by which a search selects and sorts. A reader that pages by time relies on them. */
 function timesOf(record: RecordedExecution): Pick<ExecutionSummary, 'startTime' | 'endTime'> {
   const { startTime, endTime } = toSummary(record);
   return { startTime, ...(endTime === undefined ? {} : { endTime }) };
 }
 
-/** Reads executions from the engine, oldest first; those that it no longer has are left out. */
+/**
+ * Reads executions from the engine and returns them oldest first. Executions that the engine no longer has are left
+ * out.
+ */
 async function readAll(
   engine: ExecutionApi,
   executionIds: readonly string[],
@@ -203,7 +222,10 @@ async function readAll(
   return read.filter((execution) => execution !== null).toSorted(compareByStart);
 }
 
-/** Returns a function that sends requests with these limits: after the common deadline, it sends nothing. */
+/**
+ * Returns a function that sends requests with these limits. All requests share one deadline; after it, the function
+ * throws an EngineError instead of sending.
+ */
 function limitCalls(
   call: SendRequest,
   { timeoutMs, ...limits }: Pick<CorrelatedOptions, 'timeoutMs' | 'longestString'>,

@@ -1,29 +1,35 @@
-// Writes the records of executions that pass through a router, while its engine has no index.
+// Records the executions that pass through a router whose engine has no index.
 
 import type { IndexPresence } from '#lib/conductor/executions/index-presence.ts';
 import type { StartWorkflowRequest, Task, WorkflowStatus } from '#lib/conductor/types.ts';
 import { type ExecutionRecords, recordsUnavailable } from './execution-records.ts';
 import { recordOfStart, recordOfTask } from './record-of.ts';
 
-/** The record of one start. */
+/** Completes the record of one start when its outcome is known. */
 export interface StartRecord {
-  /** Called with the id once the engine has started the execution. */
+  /** Call this with the execution id once the engine has started the execution. */
   started(executionId: string): void;
-  /** Called when nothing was started. Neither is called for an unknown outcome: the record of the start remains. */
+  /**
+   * Call this when nothing was started. When the outcome is unknown, call neither method: the record of the start
+   * remains.
+   */
   notStarted(): void;
 }
 
 /** Records executions. */
 export interface ExecutionRecorder {
   /**
-   * Records a start before it is sent.
-   * @param isLookedUp false: no record is needed before the start, since a lost read has no effect and nothing looks
-   *   for it
-   * @throws EngineError when the engine does not say whether it has an index, or Redis does not respond: the
-   *   caller must not start anything
+   * Records a start before the request is sent to the engine.
+   * @param isLookedUp false when no record is needed before the start: a lost read has no effect, and nothing looks for
+   *   its execution
+   * @throws EngineError when it is unknown whether the engine has an index, or when Redis does not respond. The caller
+   *   must not start anything then
    */
   starting(request: StartWorkflowRequest, options: { isLookedUp: boolean }): Promise<StartRecord>;
-  /** Records the executions of tasks that a worker is about to get. Resolves once they are recorded; never rejects. */
+  /**
+   * Records the executions of tasks that a worker is about to receive. Resolves once the executions are recorded; never
+   * rejects.
+   */
   polled(tasks: readonly Task[]): Promise<void>;
   /** Records the end of an execution. */
   ended(executionId: string, status: WorkflowStatus): void;
@@ -43,7 +49,7 @@ export function createRecorder(records: ExecutionRecords | undefined, presence: 
   return records === undefined ? noRecorder : new RedisRecorder(records, presence);
 }
 
-/** Records nothing when the engine has an index. */
+/** A recorder that writes to Redis. It records nothing when the engine has an index. */
 export class RedisRecorder implements ExecutionRecorder {
   readonly #records: ExecutionRecords;
   readonly #presence: IndexPresence;
@@ -74,8 +80,8 @@ export class RedisRecorder implements ExecutionRecorder {
   }
 
   /**
-   * Returns whether the engine has an index; false when it does not say. A superfluous record takes less than 1 KB; an
-   * execution without a record is never pruned, and the reconciler would start it again.
+   * Returns whether the engine has an index; false when this is unknown. A superfluous record takes less than 1 KB,
+   * whereas an execution without a record is never pruned, and the reconciler would start it again.
    */
   async #hasIndex(): Promise<boolean> {
     return this.#presence.known ?? this.#presence.exists().catch(() => false);

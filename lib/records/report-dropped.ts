@@ -1,11 +1,14 @@
-// Reports records of executions that were dropped, with a metric and a warning.
+// Reports dropped execution records with a metric and a warning.
 
 import { Counter, type Registry } from 'prom-client';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 
 /** Dependencies of {@link createDropReport}. */
 export interface DropReportOptions {
-  /** Where {@link registerDropMetric} has registered the metric; absent in a program without it, which only warns. */
+  /**
+   * Registry in which {@link registerDropMetric} has registered the metric; absent in a program that only logs
+   * warnings.
+   */
   readonly metrics?: Registry;
   readonly log: Pick<Logger, 'warn'>;
   /** Monotonic clock in milliseconds. Default: performance.now. */
@@ -14,7 +17,7 @@ export interface DropReportOptions {
 
 /** Why records were dropped: because of `records.max`, or because Redis did not accept them. */
 export type DropReason = 'limit' | 'redis';
-/** A function to call when records are dropped, with their number. */
+/** Function to call with the number of dropped records and the reason. */
 export type ReportDropped = (reason: DropReason, count: number) => void;
 
 const name = 'router_records_dropped_total';
@@ -29,8 +32,8 @@ const warnings: Readonly<Record<DropReason, string>> = {
 };
 
 /**
- * Registers the metric, which all reports of a program share. Call it once, with the registry of the program: metrics
- * in a plugin's registry are removed with the plugin.
+ * Registers the metric that all drop reports of a program share. Call it once, with the registry of the program:
+ * metrics in a plugin's registry are removed with the plugin.
  */
 export function registerDropMetric(metrics: Registry): void {
   metrics.registerMetric(new Counter({ name, help, registers: [] }));

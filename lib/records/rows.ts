@@ -1,4 +1,4 @@
-// Converts records and executions to rows of an index, and queries to ranges of the records.
+// Converts records and executions to rows of an index, and converts queries to ranges of the records.
 
 import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionQuery, Order } from '#lib/conductor/executions/execution-index.ts';
@@ -7,13 +7,13 @@ import { openStatuses } from '#lib/conductor/executions/has-ended.ts';
 import { cutMark } from '#lib/conductor/shorten-strings.ts';
 import type { RecordedExecution, RecordRange, RecordSet } from './execution-records.ts';
 
-/** Returns the set that is read for a query. */
+/** Returns the sorted set to read for a query. */
 export function setOf({ statuses, endedAfter, endedBefore }: ExecutionQuery, order: Order): RecordSet {
   if (statuses?.every((status) => openStatuses.includes(status)) === true) return 'open';
   return order === 'first-ended' || endedAfter !== undefined || endedBefore !== undefined ? 'ended' : 'started';
 }
 
-/** Returns the bounds of a query in the scores of the set. */
+/** Returns the bounds that a query sets on the times in the set. */
 export function rangeOf(query: ExecutionQuery, set: RecordSet): Pick<RecordRange, 'after' | 'before'> {
   return set === 'ended'
     ? { after: query.endedAfter, before: query.endedBefore }
@@ -21,8 +21,8 @@ export function rangeOf(query: ExecutionQuery, set: RecordSet): Pick<RecordRange
 }
 
 /**
- * Returns whether a record may match a query: checks all conditions except the end times and the correlation ids. A
- * record without a status matches each open status.
+ * Returns whether a record may match a query. This checks all conditions except the end times and the correlation ids.
+ * A record without a status matches every open status.
  */
 export function mayMatch(
   { workflow, status, startedAt }: RecordedExecution,
@@ -36,8 +36,8 @@ export function mayMatch(
 }
 
 /**
- * Returns the row of a record. The row's input has only the fields that are never encrypted, and its output only the
- * truncation mark.
+ * Returns the index row for a record. Its input contains only the fields that are never encrypted, and its output only
+ * the truncation mark.
  */
 export function toSummary(record: RecordedExecution): ExecutionSummary {
   const { executionId, workflow, version = 0, correlationId, status = 'RUNNING', startedAt, endedAt } = record;
@@ -55,7 +55,7 @@ export function toSummary(record: RecordedExecution): ExecutionSummary {
   };
 }
 
-/** Returns the row of an execution. */
+/** Returns the index row for an execution. */
 export function summaryOf(execution: WholeExecution): ExecutionSummary {
   const { workflowId, workflowName, workflowVersion, status, startTime, endTime, correlationId } = execution;
   const { reasonForIncompletion } = execution;
@@ -73,7 +73,7 @@ export function summaryOf(execution: WholeExecution): ExecutionSummary {
   };
 }
 
-/** Orders executions by start time, oldest first. */
+/** Compares two executions by start time, to sort them oldest first. */
 export function compareByStart(one: WholeExecution, other: WholeExecution): number {
   return one.startTime - other.startTime;
 }

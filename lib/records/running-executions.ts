@@ -1,5 +1,5 @@
-// Records the running executions that no router has recorded (events have started them, or the response to a start was
-// lost), and those that run again after a retry.
+// Records running executions that no router has recorded, because an event started them or the response to the start
+// was lost. It also reopens the records of executions that run again after a retry.
 
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
@@ -7,10 +7,15 @@ import type { MetadataApi } from '#lib/conductor/metadata/metadata-api.ts';
 import type { ExecutionRecords } from './execution-records.ts';
 import { recordOfExecution } from './record-of.ts';
 
-/** Age at which a start without an execution counts as lost, in milliseconds: longer than any call to the engine. */
+/**
+ * Age at which a start without an execution counts as lost, in milliseconds: longer than any call to the engine takes.
+ */
 const lostStartMs = 300_000;
 
-/** Reads the engine's lists of running executions, which every store keeps and which need no index. */
+/**
+ * Reads the engine's lists of running executions. The engine keeps these lists in every kind of database, and they need
+ * no index.
+ */
 export class RunningExecutions {
   readonly #engine: ExecutionApi;
   readonly #metadata: Pick<MetadataApi, 'readDefinitions'>;
@@ -24,8 +29,8 @@ export class RunningExecutions {
 
   /**
    * Records the running executions of these workflows. Default: all workflows; old unconfirmed starts are then removed
-   * too.
-   * @throws RedisUnavailable when a record is not accepted: a search would not find its execution
+   * as well.
+   * @throws RedisUnavailable when Redis does not accept a record, because a search would not find its execution
    */
   async record(workflows?: readonly string[]): Promise<void> {
     for (const workflow of workflows ?? (await this.#workflows())) {
@@ -40,8 +45,9 @@ export class RunningExecutions {
   }
 
   /**
-   * Removes starts older than `lostStartMs`. If one had an effect, its execution has been recorded: the caller records
-   * running executions, and the router that gave the task to a worker has recorded those that have ended.
+   * Removes unconfirmed starts older than `lostStartMs`. If such a start did create an execution, the execution is
+   * recorded by now: the caller records running executions, and an execution that has ended was recorded by the router
+   * that gave its task to a worker.
    */
   async #removeLostStarts(): Promise<void> {
     const now = Date.now();

@@ -1,14 +1,14 @@
-// The Lua scripts that change execution records, each atomic and idempotent.
+// Lua scripts that change execution records. Each script is atomic and idempotent.
 
-/** KEYS: starts, correlation. ARGV: token, start, time, time to live. */
+/** Records an unconfirmed start. KEYS: starts, correlation. ARGV: token, start, time, time to live. */
 export const startScript = `
 redis.call('zadd', KEYS[1], ARGV[3], ARGV[2])
 redis.call('zadd', KEYS[2], ARGV[3], ARGV[1])
 return redis.call('pexpire', KEYS[2], ARGV[4])`;
 
 /**
- * Removes a record, and returns whether there was one. KEYS: executions, started, open, ended. The key of its correlation
- * id follows from the prefix.
+ * Lua function that removes a record and returns whether the record existed. KEYS: executions, started, open, ended.
+ * The key of the record's correlation id is built from the prefix.
  */
 const forget = `
 local function forget(id, prefix)
@@ -22,16 +22,17 @@ local function forget(id, prefix)
 end`;
 
 /**
- * Limit of records that one call drops: Redis executes nothing else meanwhile. More than one, so that the number of
- * records falls to a limit that was lowered.
+ * Maximum number of records that one call drops, because Redis executes nothing else in the meantime. It is more than
+ * one, so that the number of records decreases after an operator has lowered the limit.
  */
 const maxDropped = 10;
 
 /**
- * Records an execution, and removes the record of its start in the same step, so that no outage loses both. A known
- * execution is at most reopened. Returns the number of records dropped because of the limit. KEYS: executions, started,
- * open, ended, starts, correlation (optional). ARGV: id, record, start time, limit (0: none), time to live, prefix,
- * whether to reopen a known execution (1 or 0), start and token (both optional).
+ * Records an execution and removes the record of its start in the same step, so that an outage cannot lose both. An
+ * execution that is already recorded keeps its record and is reopened at most. Returns the number of records dropped
+ * because of the limit. KEYS: executions, started, open, ended, starts, correlation (optional). ARGV: id, record, start
+ * time, limit (0: none), time to live, prefix, whether to reopen an execution that is already recorded (1 or 0), start
+ * and token (both optional).
  */
 export const putScript = `${forget}
 if KEYS[6] then
@@ -65,10 +66,10 @@ end
 return dropped`;
 
 /**
- * Records an end, unless the same end is already recorded, and returns whether it did. It removes before it adds,
- * because a full Redis rejects a script only before its first write (redis/src/script.c, scriptVerifyOOM): executions
- * are pruned by their recorded ends, so a full Redis could not be pruned otherwise. KEYS: executions, open, ended. ARGV:
- * id, status, time.
+ * Records the end of an execution. Returns 1 when the record was changed; 0 when it already has this status or does not
+ * exist. The script removes an entry before it adds one, because a full Redis rejects a script only before its first
+ * write (redis/src/script.c, scriptVerifyOOM). Pruning selects executions by the time of their recorded end, so a full
+ * Redis could not be pruned otherwise. KEYS: executions, open, ended. ARGV: id, status, time.
  */
 export const endScript = `
 local known = redis.call('hget', KEYS[1], ARGV[1])
@@ -82,7 +83,7 @@ redis.call('hset', KEYS[1], ARGV[1], cjson.encode(record))
 redis.call('zadd', KEYS[3], ARGV[3], ARGV[1])
 return 1`;
 
-/** KEYS: executions, started, open, ended. ARGV: prefix, ids. */
+/** Removes records. KEYS: executions, started, open, ended. ARGV: prefix, ids. */
 export const forgetScript = `${forget}
 for index = 2, #ARGV do forget(ARGV[index], ARGV[1]) end
 return #ARGV - 1`;

@@ -12,7 +12,7 @@ export interface ConnectRedisOptions {
   readonly metrics: Registry;
 }
 
-/** Returns a connection that connects in the background. Stop it after all its users. */
+/** Returns a connection that is established in the background. Stop everything that uses it before you stop it. */
 export async function connectRedis({ url, log, metrics }: ConnectRedisOptions): Promise<Redis> {
   const { Redis } = await import('./redis.ts');
   const redis = new Redis(url, log);
@@ -22,7 +22,10 @@ export async function connectRedis({ url, log, metrics }: ConnectRedisOptions): 
   return redis;
 }
 
-/** Returns a readiness notice. @param effect what does not work, or works differently, during a Redis outage */
+/**
+ * Returns a function that returns the readiness notices.
+ * @param effect what does not work, or works differently, during a Redis outage
+ */
 export function outageNotice(redis: Redis, effect: string): () => readonly string[] {
   return () => (redis.isResponding ? [] : [`Redis does not respond: ${effect}`]);
 }

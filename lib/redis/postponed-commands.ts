@@ -1,24 +1,24 @@
-// The commands that wait for the end of an outage of Redis, in the order of their calls.
+// A queue of the commands that wait for the end of a Redis outage, in the order in which they were called.
 
 import type { RedisCommand } from './redis-command.ts';
 
-/** A command that runs now or later, in the order of the calls. */
+/** A command that runs now or after an outage, in the order of the calls. */
 export interface EventualCommand {
   readonly order: number;
   readonly command: RedisCommand<unknown>;
-  /** Called if the command will never run; undefined for a command that is dropped before others. */
+  /** Called if the command will never run. A command without `onDropped` is dropped before the others. */
   readonly onDropped: (() => void) | undefined;
-  /** Resolves the promise of the call. */
+  /** Resolves the promise that the caller received. */
   readonly resolve: () => void;
 }
 
-/** Limit of postponed commands. */
+/** Maximum number of postponed commands. */
 const maxPostponed = 10_000;
 
-/** An ordered list of postponed commands, limited to 10,000. */
+/** A list of postponed commands in order, limited to 10,000. */
 export class PostponedCommands {
   readonly #commands: EventualCommand[] = [];
-  /** All commands before this index have `onDropped`, so a search for one without it begins here. */
+  /** All commands before this index have `onDropped`, so the search for a command without it begins here. */
   #searchFrom = 0;
 
   /** Number of postponed commands. */
@@ -27,9 +27,9 @@ export class PostponedCommands {
   }
 
   /**
-   * Adds a command, before those of later calls.
-   * @returns the command that is dropped because of the limit, if any: the first one without `onDropped` or, if there is
-   *   none, the first one
+   * Adds a command before the commands of later calls.
+   * @returns the command that is dropped when the limit is exceeded: the first one without `onDropped` or, if there is
+   *   none, the first one; undefined when no command is dropped
    */
   add(added: EventualCommand): EventualCommand | undefined {
     const place = this.#commands.findLastIndex(({ order }) => order < added.order) + 1;
@@ -47,7 +47,7 @@ export class PostponedCommands {
     return this.#commands.shift();
   }
 
-  /** Removes the first commands, and returns them. Default: all. */
+  /** Removes and returns the first `count` commands. Default: all. */
   take(count: number = maxPostponed): EventualCommand[] {
     const taken = this.#commands.splice(0, count);
     this.#searchFrom = Math.max(this.#searchFrom - taken.length, 0);

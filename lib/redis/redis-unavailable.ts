@@ -1,6 +1,7 @@
-// The error of a command that Redis may not have executed. In its own file, because the connection loads node-redis.
+// The error thrown for a command that Redis may not have executed. It has its own file because the connection loads
+// node-redis.
 
-/** Redis does not respond, responds with an error, or has too many pending commands. */
+/** Thrown when Redis does not respond, responds with an error, or has too many pending commands. */
 export class RedisUnavailable extends Error {
   /** False when the command was not sent. */
   readonly mayHaveRun: boolean;

@@ -1,6 +1,6 @@
 // The Redis connection of a process. Every command has a deadline, and a hung Redis is treated as an outage.
 //
-// Loads node-redis, 650 modules, so it is imported only where Redis is configured.
+// This file loads node-redis (650 modules), so import it only where Redis is configured.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, ErrorReply } from 'redis';
@@ -14,9 +14,10 @@ import { RedisUnavailable } from './redis-unavailable.ts';
 /** Options of {@link Redis}. */
 export interface RedisOptions {
   /**
-   * True for a program that reads and deletes, such as the prune job: Redis permits both while its memory is full, so an
-   * OOM error concerns only its command. Default: false, for a router: all that it uses Redis for begins with a write,
-   * so a full Redis is an outage, with its notice, its metric and postponed records.
+   * True for a program that reads and deletes, such as the prune job. Redis permits both while its memory is full, so
+   * an OOM error affects only the command that received it. Default: false, for a router. Everything for which a router
+   * uses Redis begins with a write, so a full Redis is an outage, with its readiness notice, its metric and postponed
+   * records.
    */
   readonly worksWhenFull?: boolean;
 }
@@ -25,24 +26,27 @@ export interface RedisOptions {
 const tickMs = 50;
 /** A command without a reply after this many whole ticks (250 to 300 ms) has exceeded its deadline. */
 const commandTicks = 5;
-/** Interval between connection attempts, and longest duration of an attempt, in ticks: 1 s. */
+/** Interval between connection attempts and maximum duration of an attempt, in ticks: 1 s. */
 const attemptTicks = 20;
 /** Interval between PINGs on an idle connection, in ticks: 1 s. */
 const idleTicks = 20;
-/** Limit of pending commands; further commands are rejected at once. */
+/** Maximum number of pending commands; further commands are rejected at once. */
 const maxPending = 10_000;
-/** Postponed commands that are sent in one tick, few enough for Redis to execute them before their deadline. */
+/**
+ * Maximum number of postponed commands sent in one tick: few enough for Redis to execute them before their deadline.
+ */
 const maxPostponedPerTick = 500;
 
 /**
- * Error replies that concern one command, whatever the state of Redis: the user may not run it, or the value has another type.
- * A script reports the former as `ERR` with a text that differs between Redis 7.0 and 7.2.
+ * Error replies that concern one command, whatever the state of Redis: the user may not run the command, or the value
+ * has another type. In a script, a missing permission is reported as `ERR` with a text that differs between Redis 7.0
+ * and 7.2.
  */
 const refusesOnlyThis =
   /^(?:NOPERM|WRONGTYPE)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
 /** Error reply to a command that needs memory while `maxmemory` is reached. */
 const isFull = /^OOM\b/;
-/** Error replies that concern the state of Redis, so that Redis may accept the command later. */
+/** Error replies due to the current state of Redis, which may accept the command later. */
 const refusesForNow = /^(?:OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|NOREPLICAS)\b/;
 
 /** A write that fails on a Redis that is loading, read-only, out of memory or busy with a script. */
@@ -53,12 +57,13 @@ const probeKey = 'service-router:probe';
  * A Redis connection with outage detection. While Redis responds, commands are sent at once. The first missing reply,
  * lost connection or error reply starts an outage: the connection is closed, every pending command is rejected, and
  * further commands are rejected without being sent. About once a second a new connection is attempted. The outage ends
- * when Redis has executed a script that writes, or forbids it. An error reply that concerns only its command
- * ({@link refusesOnlyThis}) does not start an outage, because a new connection would not help.
+ * when Redis has executed a script that writes, or has replied that the user may not run the script. An error reply
+ * that concerns only its command ({@link refusesOnlyThis}) does not start an outage, because a new connection would not
+ * help.
  *
- * node-redis 6 has no deadline for a command that was sent: `commandOptions.timeout` covers the time until the command is
- * written (and costs one AbortSignal per command), and each write resets `socketTimeout`. A client that is destroyed while
- * it connects can become connected afterwards, so each attempt has its own client.
+ * node-redis 6 has no deadline for a command that was sent: `commandOptions.timeout` covers the time until the command
+ * is written (and costs one AbortSignal per command), and each write resets `socketTimeout`. A client that is destroyed
+ * while it connects can become connected afterwards, so each attempt has its own client.
  */
 export class Redis {
   /** Resolves when the first attempt to connect has succeeded or failed, or at `stop`. */
@@ -77,7 +82,10 @@ export class Redis {
   /** Number of calls of `runEventually`. */
   #eventuals = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Ticks so far. A suspended process does not count ticks, so it does not mistake its own pause for a hung Redis. */
+  /**
+   * Number of ticks so far. A suspended process does not count ticks, so it does not mistake its own pause for a hung
+   * Redis.
+   */
   #now = 0;
   #attemptedAt = 0;
   #isOutage = false;
@@ -85,7 +93,8 @@ export class Redis {
   #sent = 0;
   #settled = 0;
   /**
-   * `#sent` at each of the latest ticks. Replies arrive in order, so an old value says how many must be settled now.
+   * Values of `#sent` at the latest ticks. Replies arrive in order, so an old value is the number of commands that must
+   * be settled by now.
    */
   #sentAt: number[] = [];
   #sentAtLastCheck = 0;
@@ -114,8 +123,8 @@ export class Redis {
   }
 
   /**
-   * Closes the connection once pending and postponed commands are settled, or when Redis does not respond: postponed
-   * commands are then dropped.
+   * Closes the connection once all pending and postponed commands are settled. When Redis does not respond, the
+   * connection is closed at once and the postponed commands are dropped.
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -152,17 +161,18 @@ export class Redis {
   }
 
   /**
-   * Runs a command whose reply is not needed: now, or later when too many commands are pending or during an outage. At
-   * most 10,000 commands are postponed. Beyond that, the first one without `onDropped` is dropped or, if there is none,
-   * the first one.
-   * @param onDropped called if the command will never run, because it was dropped or Redis refuses it; omit it if its
-   *   effect comes about without the command, such as the release of a lock that expires
-   * @returns a promise that resolves when the command has run or is dropped, or during an outage; never rejects
+   * Runs a command whose reply is not needed. During an outage, or when too many commands are pending, the command is
+   * postponed. At most 10,000 commands are postponed. Beyond that, the first command without `onDropped` is dropped or,
+   * if there is none, the first command.
+   * @param onDropped called if the command will never run, because it was dropped or Redis refuses it. Omit it if
+   *   nothing is lost without the command: an unreleased lock, for example, expires
+   * @returns a promise that resolves when the command has run, is dropped, or is postponed during an outage; never
+   *   rejects
    */
   async runEventually(command: RedisCommand<unknown>, onDropped?: () => void): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const eventual = { order: this.#eventuals++, command, onDropped, resolve };
-    // Commands run in order: the end of an execution is recorded after its start.
+    // Commands run in order, so that the end of an execution is recorded after its start.
     if (this.#postponed.length > 0) this.#postpone(eventual);
     else void this.#runOrPostpone(eventual);
     await promise;
@@ -208,7 +218,7 @@ export class Redis {
     };
   }
 
-  /** True while messages of the channel arrive: Redis responds, and has accepted the subscription. */
+  /** True while messages of the channel arrive: Redis responds and has accepted the subscription. */
   isSubscribed(channel: string): boolean {
     return this.#client !== undefined && this.#subscribed.get(this.#client)?.has(channel) === true;
   }
@@ -278,7 +288,10 @@ export class Redis {
     this.#sendPostponed();
   }
 
-  /** Waits for a reply during a connection attempt. An error reply that concerns only this command is logged. */
+  /**
+   * Waits for a reply during a connection attempt. An error reply that concerns only this command is logged and does
+   * not end the attempt.
+   */
   async #unlessRefused(reply: Promise<unknown>): Promise<void> {
     try {
       await reply;

@@ -1,4 +1,4 @@
-// Gauges whose values are read at each scrape.
+// Registers gauges whose values are read at each scrape.
 
 import { Gauge, type Registry } from 'prom-client';
 

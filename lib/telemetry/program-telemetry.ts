@@ -1,4 +1,4 @@
-// Telemetry of a program, kept across reloads of its configuration: error tracker and tracer.
+// Starts the telemetry of a program (error tracker and tracer), which is kept across configuration reloads.
 
 import type { Config } from '../config/schema.ts';
 import { createErrorTracker } from './error-tracking/error-tracker.ts';
@@ -6,7 +6,7 @@ import type { Logger } from './logging/log.ts';
 import { createTracer } from './tracing/create-tracer.ts';
 import type { Tracer } from './tracing/tracer.ts';
 
-/** How long reports and spans that are not sent yet may delay the end of the program, in milliseconds. */
+/** Maximum time for which unsent reports and spans delay the exit of the program, in milliseconds. */
 const closeTimeoutMs = 2_000;
 
 /** The tracer and the error tracker of a running program. */
@@ -20,7 +20,7 @@ export interface ProgramTelemetry {
 }
 
 /**
- * Starts the telemetry that the configuration asks for.
+ * Starts the telemetry that the configuration enables.
  * @throws Error when the DSN or a header of the exporter is not valid
  */
 export async function startTelemetry(program: string, config: Config, log: Logger): Promise<ProgramTelemetry> {

@@ -1,4 +1,4 @@
-// The docs policy: shows the OpenAPI document as an interactive page, with the router's own copy of Swagger UI.
+// The docs policy: serves the OpenAPI document as an interactive page, using the router's own copy of Swagger UI.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -28,12 +28,12 @@ const parameters = Type.Object(
   },
 );
 
-/** Allows only files of this router and requests to it; no inline script or style, and no eval. */
+/** Allows only files from this router and requests to it; no inline scripts or styles, and no eval. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Swagger UI's stylesheet has its icons as data URLs.
+  // Swagger UI's style sheet embeds its icons as data URLs.
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -67,9 +67,9 @@ export const docsDeclaration = declarePolicy({
 });
 
 /**
- * Creates the policy `docs`, the last of its pipeline. When `router.docs` is off, its paths respond with 404 and the
- * document does not list them.
- * @throws Problem `not-found` for a file that the page does not have
+ * Creates the policy `docs`, the last policy in its pipeline. When `router.docs` is off, the paths of the policy
+ * respond with 404 and the OpenAPI document does not list them.
+ * @throws Problem `not-found` for an unknown file
  */
 export function createDocsPolicy(config: Pick<Config, 'router.docs'>, files: DocsFiles): Policy {
   const isOff = !config['router.docs'];
@@ -122,7 +122,10 @@ function createPage(at: string, document: string): StaticResponse {
   });
 }
 
-/** Reads the files of the page, by name: two of Swagger UI, its icon, and the page's own script and style sheet. */
+/**
+ * Reads the files of the page, by name: the script, style sheet and icon of Swagger UI, and the page's own script and
+ * style sheet.
+ */
 export function createDocsFiles(): DocsFiles {
   const swaggerDir = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   const files = [

@@ -18,7 +18,9 @@ export const openApiDeclaration = declarePolicy({
   describe: () => ({ operation: () => ({ responses: describeStatic('This document.', 'application/json') }) }),
 });
 
-/** Creates the policy `openapi`, the last of its pipeline. The document is serialised when the pipeline is built. */
+/**
+ * Creates the policy `openapi`, the last policy in its pipeline. The document is serialised when the pipeline is built.
+ */
 export function createOpenApiPolicy({ document }: Pick<RouterServices, 'document'>): Policy {
   return definePolicy(openApiDeclaration, {
     create() {

@@ -1,4 +1,4 @@
-// Renders a problem type, or the list of all, as HTML, JSON and plain text.
+// Renders a problem type, or the list of all problem types, as HTML, JSON and plain text.
 
 import { createHash } from 'node:crypto';
 import { type ProblemCode, type ProblemKind, problemKinds } from '#lib/problem/catalogue.ts';
@@ -6,7 +6,7 @@ import { type ProblemExplanation, problemExplanations } from '#lib/problem/expla
 import { problemType } from '#lib/problem/problem.ts';
 import { StaticResponse, type StaticContent } from './static-response.ts';
 
-/** A page in each format that a client may ask for, by media type. */
+/** A page in each format that a client may request, by media type. */
 export type ProblemPage = Readonly<Record<'text/html' | 'application/json' | 'text/plain', StaticResponse>>;
 
 const maxAgeSeconds = 60;
@@ -19,7 +19,7 @@ const style =
 
 const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** Every problem code of the router: the last segment of a problem `type` (RFC 9457 section 3.1.1). */
+/** Every problem code of the router. The code is the last segment of a problem's `type` (RFC 9457 section 3.1.1). */
 export const problemCodes = Object.keys(problemKinds) as ProblemCode[];
 
 /** A problem with the texts of its page. */
@@ -30,8 +30,8 @@ interface ProblemDescription extends ProblemKind, ProblemExplanation {
 }
 
 /**
- * Returns what the page of a problem says: `type`, `title` and `status` (RFC 9457 section 3.1), what happened, what to
- * do.
+ * Returns the content of a problem's page: `type`, `title` and `status` (RFC 9457 section 3.1), what happened, and what
+ * to do.
  */
 export function describeProblem(code: ProblemCode): ProblemDescription {
   return {
@@ -114,7 +114,7 @@ function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Renders text between backquotes as code. */
+/** Escapes text for HTML and renders the parts between backquotes as code. */
 function withCode(text: string): string {
   return escape(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }

@@ -1,4 +1,4 @@
-// The problem-pages policy: serves the pages that the `type` of problem documents links to.
+// The problem-pages policy: serves the pages to which the `type` of problem documents links.
 
 import { Type } from '#lib/json/json-schema.ts';
 import type { Request, Response } from 'express';
@@ -12,15 +12,16 @@ import { describeStatic } from './static-response.ts';
 /** Formats for content negotiation (RFC 9110 section 12.5.1). A client that accepts problem documents receives JSON. */
 const accepted = ['text/html', 'application/json', 'text/plain', 'application/problem+json'] as const;
 
-/** Returns the format for a client; HTML when it names none or only unknown ones. */
+/** Returns the format for a client; HTML when the client names no format or only unknown ones. */
 function formOf(request: Request): keyof ProblemPage {
-  // The negotiator that Express uses takes quadratic time for a quoted parameter with many semicolons.
+  // Negotiator is used directly, because the negotiator in Express takes quadratic time for a quoted parameter with
+  // many semicolons.
   const mediaType = new Negotiator(request).mediaType([...accepted]);
   if (mediaType === 'application/problem+json') return 'application/json';
   return (accepted.slice(0, 3).find((type) => type === mediaType) as keyof ProblemPage | undefined) ?? 'text/html';
 }
 
-/** Pages by problem code; the list has the key undefined. */
+/** Pages by problem code. The list of all problems has the key `undefined`. */
 export type ProblemPages = ReadonlyMap<string | undefined, ProblemPage>;
 
 /** Renders all pages. They are the same in every configuration. */
@@ -44,7 +45,10 @@ export const problemPagesDeclaration = declarePolicy({
   describe: describePages,
 });
 
-/** Creates the policy `problem-pages`, the last of its pipeline. @throws Problem `not-found` for an unknown code */
+/**
+ * Creates the policy `problem-pages`, the last policy in its pipeline.
+ * @throws Problem `not-found` for an unknown code
+ */
 export function createProblemPagesPolicy(pages: ProblemPages): Policy {
   const create = () => (request: Request, response: Response) => {
     const page = pages.get(request.params['code']);

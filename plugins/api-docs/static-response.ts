@@ -10,7 +10,7 @@ import { chooseCoding, type Coding, compressBody, isCompressible } from '../../g
 export interface StaticContent {
   readonly contentType: string;
   readonly body: string | Buffer;
-  /** How long a client may cache it, in seconds. */
+  /** How long a client may cache the response, in seconds. */
   readonly maxAgeSeconds: number;
   /** Additional header fields. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ interface Variant {
 
 /** Brotli quality: higher than for other responses, because a static response is compressed only once. */
 const thoroughQuality = 6;
-/** Minimum size in bytes: compressing smaller bodies does not pay off. */
+/** Bodies of up to this many bytes are not compressed, because compressing them does not pay off. */
 const overBytes = 1_024;
 
 /** A response for GET and HEAD whose body never changes. The body is compressed when a content coding is first used. */
@@ -67,7 +67,10 @@ export class StaticResponse {
     response.end(request.method === 'HEAD' ? undefined : body);
   }
 
-  /** Returns the body in a coding. Each coding has its own entity tag, because the bytes differ (section 8.8.3). */
+  /**
+   * Returns the body in a coding. Each coding has its own entity tag, because the bytes differ (RFC 9110 section
+   * 8.8.3).
+   */
   #variant(coding: Coding): Promise<Variant> {
     const known = this.#compressed.get(coding);
     if (known !== undefined) return known;

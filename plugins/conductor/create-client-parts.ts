@@ -1,4 +1,5 @@
-// Creates the dependencies that the client policies share: idempotency locks, async executions, cancellations, long polls.
+// Creates the dependencies that the policies for clients share: idempotency locks, asynchronous executions,
+// cancellations and long polls.
 
 import type { Counter } from 'prom-client';
 import { responseHeaderFilter } from '#lib/envelope/headers.ts';
@@ -15,10 +16,13 @@ import { type CancellationDependencies, Cancellations } from './async-executions
 import type { LinksOf } from './execution/links.ts';
 import { LongPolls } from './async-executions/long-polls.ts';
 
-/** Lock time of a key after a start of unknown outcome, in milliseconds; the timeouts of two engine calls are added. */
+/**
+ * How long a key stays locked after a start with an unknown outcome, in milliseconds. The timeouts of two engine calls
+ * are added to this time.
+ */
 const unknownOutcomeMs = 60_000;
 
-/** Dependencies of the client policies that configurations share. */
+/** Dependencies of the policies for clients, shared by all configurations. */
 export interface ClientDependencies {
   readonly locks: IdempotencyLocks;
   readonly keyRequests: Counter<'outcome'>;
@@ -27,7 +31,7 @@ export interface ClientDependencies {
   readonly longPolls: LongPolls;
 }
 
-/** Creates the shared dependencies. @param dependencies with the engine connections for client requests */
+/** Creates the shared dependencies. @param dependencies its `engine` has the connections for client requests */
 export function createClientDependencies(
   services: SharedServices,
   dependencies: AsyncDependencies & CancellationDependencies,
@@ -44,7 +48,7 @@ export function createClientDependencies(
   };
 }
 
-/** Returns the options for making responses under this configuration. */
+/** Returns the options for creating responses under this configuration. */
 export function createResponseOptions(config: Config, linksOf: LinksOf): ResponseOptions {
   return {
     linksOf,

@@ -19,20 +19,20 @@ export interface ExecutionLookup {
 
 /** Timeout for asking the engine whether it has an index, in milliseconds. */
 const askTimeoutMs = 2_000;
-/** Pause before the engine is asked again, in milliseconds. */
+/** Pause before the engine is asked again after it has not responded, in milliseconds. */
 const askAgainMs = 500;
 
-/** What does not work without an index and without records. */
+/** Describes what does not work when there is neither an index nor records. */
 const consequence =
   'the engine has no index of executions and redis.url is not set: requests with an Idempotency-Key are refused, redelivered MDM updates and the updates queued after them are held back, and the reconciler, the prune job and searches of the CLI do not work. Set redis.url, or use an engine with an index';
 
-/** What does not work without an index while Redis does not respond. */
+/** Describes what does not work when there is no index and Redis does not respond. */
 const effectOfOutage =
   'writes are refused, because the records of executions are in Redis when the engine has no index';
 
 /**
- * Creates the lookup. The engine is asked in the background whether it has an index. If it has none, the log says so
- * once.
+ * Creates the lookup. The router asks the engine in the background whether it has an index. If the engine has none,
+ * this is logged once.
  * @param engine connection through which the engine is asked
  */
 export function createExecutionLookup(

@@ -1,4 +1,5 @@
-// The connections to the engine in two pools, so that calls of workers and operators never wait for client requests.
+// Connects to the engine with two connection pools, so that calls of workers and operators never wait for client
+// requests.
 
 import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import { EngineContact } from '#lib/conductor/engine-contact.ts';
@@ -15,12 +16,13 @@ export interface EngineConnections {
   leftOut(): readonly string[];
   /** Number of calls so far. */
   calls(): number;
-  /** Closes the connections after the calls in flight. */
+  /** Closes the connections after the calls in flight have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Creates the pools. Connections open on demand. Warnings about servers start after the engine's first response.
+ * Creates the pools. Connections open on demand. Warnings about individual servers are logged only after the engine's
+ * first response.
  * @param observe called for every call
  */
 export function connectEngine(config: Config, log: Logger, observe: (call: EngineCall) => void): EngineConnections {

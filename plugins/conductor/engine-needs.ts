@@ -1,4 +1,5 @@
-// What the router needs from an engine besides workflows: the calls of its API, and active event handlers.
+// Checks that the engine supports the API calls that the router needs, and that the event handlers of the router are
+// registered and active.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
@@ -8,7 +9,7 @@ import { parseResponse } from '#lib/conductor/read-response.ts';
 type Caller = Pick<Engine, 'request'>;
 type WantedHandler = Pick<EventHandler, 'name' | 'active'>;
 
-/** The calls that every request depends on. An engine of an earlier release lacks the last one. */
+/** The API calls on which every request depends. Conductor releases before 3.32 lack the last of them. */
 const neededCalls = [
   ['POST', '/api/workflow'],
   ['GET', '/api/workflow/{workflowId}/status'],
@@ -19,7 +20,10 @@ const neededCalls = [
 
 const timeoutMs = 2_000;
 
-/** Checks whether an engine has what the router needs. Successful checks are not repeated. */
+/**
+ * Checks whether an engine has the API calls and event handlers that the router needs. Successful checks are not
+ * repeated.
+ */
 export class EngineNeeds {
   readonly #engine: Caller;
   readonly #wanted: () => readonly WantedHandler[];
@@ -27,18 +31,18 @@ export class EngineNeeds {
   #found: readonly WantedHandler[] | undefined;
   #missingHandlers: readonly string[] = [];
 
-  /** @param wanted event handlers of the active configuration; inactive ones are not asked for */
+  /** @param wanted event handlers of the active configuration; those with `active: false` are not checked */
   constructor(engine: Caller, wanted: () => readonly WantedHandler[]) {
     this.#engine = engine;
     this.#wanted = wanted;
   }
 
-  /** One line for each event handler that was missing at the last {@link askForHandlers}. */
+  /** One line for each event handler that was missing when {@link askForHandlers} was last called. */
   get missingHandlers(): readonly string[] {
     return this.#missingHandlers;
   }
 
-  /** Returns one line for each call that the engine does not have. @throws EngineError */
+  /** Returns one line for each needed API call that the engine does not support. @throws EngineError */
   async missingCalls(): Promise<readonly string[]> {
     if (this.#hasCalls) return [];
     const lacking = await Promise.all(
@@ -52,7 +56,9 @@ export class EngineNeeds {
     return missing.map((call) => `${engine} has no ${call}: the router needs Conductor 3.32 or newer`);
   }
 
-  /** Updates {@link missingHandlers} and returns it. If the engine does not list its handlers, none counts as missing. */
+  /**
+   * Updates {@link missingHandlers} and returns it. If the engine does not list its handlers, none counts as missing.
+   */
   async askForHandlers(): Promise<readonly string[]> {
     const wanted = this.#wanted();
     if (wanted === this.#found) return this.#missingHandlers;
@@ -63,7 +69,10 @@ export class EngineNeeds {
     return (this.#missingHandlers = reasons);
   }
 
-  /** Sends OPTIONS: Spring lists a path's methods in `Allow`. A call with an unclear response counts as present. */
+  /**
+   * Returns whether the engine lacks a call. Sends OPTIONS, because Spring lists the methods of a path in `Allow`. If
+   * the response is unclear, the call counts as present.
+   */
   async #lacks([method, path]: (typeof neededCalls)[number]): Promise<boolean> {
     const filledIn = path.replace('{status}', 'COMPLETED').replaceAll(/\{\w+\}/g, 'none');
     const { status, headers } = await this.#engine.request({ method: 'OPTIONS', path: filledIn, timeoutMs });

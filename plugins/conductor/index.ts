@@ -21,10 +21,12 @@ export const version = '1.4.0';
 /** Policies that the plugin declares. */
 export const policies = [workflowDeclaration, executionsDeclaration, engineApiDeclaration];
 
-/** Timeout of an engine call for a recorded response while admission control rejects requests, in milliseconds. */
+/**
+ * Timeout, in milliseconds, of an engine call that reads a recorded response while admission control rejects requests.
+ */
 const urgentTimeoutMs = 2_000;
 
-/** Registers the policies and checks of one configuration, on the state that configurations share. */
+/** Registers the policies and checks of one configuration. They use state that all configurations share. */
 export function init({ services, registerPolicy }: PluginContext): void {
   const { config, definitions, routes } = services;
   const sharedState = services.share('conductor', [], createSharedState);
@@ -65,7 +67,7 @@ export function init({ services, registerPolicy }: PluginContext): void {
   services.addActivationCheck('definitions', createActivationCheck(engine, { needed, inUse: () => inUse.needed }));
   services.onActivate(() => {
     Object.assign(inUse, { needed, queues: neededQueues, eventHandlers });
-    // Clients still find executions that they started under a previous configuration.
+    // Clients can still find executions that they started under a previous configuration.
     for (const { workflow } of workflowSteps.values()) dependencies.workflows.add(workflow);
     metadata.clear();
   });

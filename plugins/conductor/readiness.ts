@@ -1,4 +1,5 @@
-// Readiness checks: the engine responds and has what the router needs, definitions are registered, and workers poll.
+// Readiness checks: the engine responds and supports the calls that the router needs, definitions are registered, and
+// workers poll.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { parseResponse } from '#lib/conductor/read-response.ts';
@@ -11,8 +12,9 @@ import type { NeededWorkflow } from './versions/create-versions.ts';
 const polledWithinMs = 60_000;
 
 /**
- * Checks that the engine is healthy, has the calls that the router needs, and has every workflow version that requests need.
- * @param needed called at each check: the versions are known only after the policies are created
+ * Checks that the engine is healthy, that it supports the calls that the router needs, and that every workflow version
+ * that requests need is registered.
+ * @param needed called at each check, because the versions are known only after the policies have been created
  */
 export function createEngineCheck(
   engine: Pick<Engine, 'request'>,
@@ -32,8 +34,8 @@ export function createEngineCheck(
 }
 
 /**
- * Checks, before the activation of a configuration, that its workflow versions are registered. Skips versions that are in
- * use, so that other changes can be activated while the engine is down.
+ * Checks, before the activation of a configuration, that its workflow versions are registered. Versions that the active
+ * configuration already uses are skipped, so that other changes can be activated while the engine is down.
  */
 export function createActivationCheck(
   engine: Pick<Engine, 'request'>,
@@ -48,7 +50,10 @@ export function createActivationCheck(
   };
 }
 
-/** Checks that a worker polls each task type, through this router or, according to Conductor's poll data, another. */
+/**
+ * Checks that each task type is polled by a worker, through this router or, according to Conductor's poll data,
+ * elsewhere.
+ */
 export function createWorkersCheck(
   pollData: PollData,
   queues: TaskQueues,
@@ -64,7 +69,8 @@ export function createWorkersCheck(
 
 /**
  * The polls that the engine has seen, through any router or directly. Polls from before the first read do not count,
- * because their workers may have stopped since. A router with a held poll polls the engine once a second.
+ * because their workers may have stopped since. While a router holds a poll, it polls the engine once a second, so the
+ * time of the last poll stays recent.
  */
 export class PollData {
   readonly #engine: Pick<Engine, 'request'>;
@@ -109,7 +115,7 @@ async function isMissing(engine: Pick<Engine, 'request'>, { name, version }: Nee
 
 /**
  * Returns the time of the last poll of each task type, in milliseconds since 1970; undefined when the engine does not
- * report it.
+ * report these times.
  */
 async function readPolls(engine: Pick<Engine, 'request'>): Promise<ReadonlyMap<string, number> | undefined> {
   const { status, body } = await engine.request({

@@ -1,8 +1,8 @@
-// Logs, once after the start, what the engine lacks: definitions that are not registered, calls that it does not have.
+// Logs, once after the start, which definitions are not registered and which API calls the engine does not support.
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 
-/** Time for registering definitions while the router and the engine start, in milliseconds. */
+/** Time allowed for registering definitions while the router and the engine start, in milliseconds. */
 const graceMs = 10_000;
 const checkEveryMs = 500;
 
@@ -13,8 +13,8 @@ export interface MissingReport {
 }
 
 /**
- * Checks until nothing is missing, for at most {@link graceMs} after the engine's first response. Then logs an error for
- * each item that is still missing.
+ * Checks until nothing is missing, for at most {@link graceMs} after the engine's first response. Then logs an error
+ * for each item that is still missing.
  * @param findMissing called at each check, since another configuration may be active by then; rejects while the engine
  *   does not respond
  */

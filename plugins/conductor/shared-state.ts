@@ -33,20 +33,23 @@ import { createVersionState } from './versions/version-state.ts';
 import { CompletionWaiters } from './dispatch/completion-waiters.ts';
 import { WorkflowMetadataCache } from './dispatch/workflow-metadata-cache.ts';
 
-/** Longest wait of a large result, in milliseconds: less than a worker waits for the response to its result. */
+/**
+ * Maximum time that a large result waits to be read, in milliseconds: less than the time that a worker waits for the
+ * response to its result.
+ */
 const maxResultWaitMs = 10_000;
 
-/** What the active configuration uses. */
+/** The definitions and queues that the active configuration uses. */
 interface InUse {
-  /** Versions that its routes may start. */
+  /** Workflow versions that the routes of the configuration may start. */
   needed: readonly NeededWorkflow[];
-  /** Queues in which it schedules tasks. */
+  /** Queues in which the configuration schedules tasks. */
   queues: readonly WorkerQueue[];
-  /** Event handlers that the product ships, as this configuration activates them. */
+  /** Event handlers that are shipped with the product, each active or inactive as the configuration says. */
   eventHandlers: readonly EventHandler[];
 }
 
-/** Creates the state that all policies share: a task update through one policy wakes a waiter of another. */
+/** Creates the state that all policies share, so that a task update through one policy can wake a waiter of another. */
 export function createSharedState(services: SharedServices) {
   const { config, log, draining } = services;
   const { admission, backEnds } = createAdmission(services);
@@ -104,7 +107,10 @@ export function createSharedState(services: SharedServices) {
   });
   return {
     ...{ admission, backEnds, versions, telemetry, engines, lookup, dependencies, clientDependencies, inUse, needs },
-    /** Logs what the engine lacks. Call once, after the start. A configuration loaded later is rejected when a version is missing. */
+    /**
+     * Logs which definitions are not registered and which API calls the engine does not support. Call it once, after
+     * the start. A configuration that is loaded later is rejected when a workflow version is missing.
+     */
     reportMissing() {
       const report = reportMissing(() => findMissing(engine, needs, inUse), log);
       services.onStop('missing versions', () => report.stop());
@@ -115,7 +121,10 @@ export function createSharedState(services: SharedServices) {
 /** The shared state of the plugin. */
 export type SharedState = ReturnType<typeof createSharedState>;
 
-/** Returns one line for each thing that the engine lacks, for the log. @throws EngineError */
+/**
+ * Returns one log line for each unsupported API call and each missing workflow version or event handler.
+ * @throws EngineError
+ */
 async function findMissing(engine: Engine, needs: EngineNeeds, { needed }: InUse): Promise<string[]> {
   const calls = await needs.missingCalls();
   const versions = await missingFrom(engine, needed);
@@ -127,7 +136,9 @@ async function findMissing(engine: Engine, needs: EngineNeeds, { needed }: InUse
   ];
 }
 
-/** Creates the queues, whose polls withhold the tasks of cancelled executions. */
+/**
+ * Creates the queues. Their polls withhold tasks that must not be handed out, such as those of cancelled executions.
+ */
 function createQueues(
   engine: Engine,
   {
@@ -153,7 +164,7 @@ function createQueues(
   return { queues, withheld };
 }
 
-/** Creates the components that deliver tasks to workers and results to waiters, here or at other routers. */
+/** Creates the components that deliver tasks to workers and results to waiters, on this router or on others. */
 function createDispatch(
   services: SharedServices,
   parts: Pick<ExecutionDependencies, 'engine' | 'waiters' | 'queues' | 'metadata' | 'completions'> & {
@@ -178,7 +189,7 @@ function createDispatch(
   return { wakeUps, updates, directDispatch };
 }
 
-/** Connects to other routers through Redis; without `redis.url` there are none. */
+/** Connects to other routers through Redis. Without `redis.url`, there are no other routers. */
 function connectPeers(
   { redis, log, onStop, addReadinessNotice }: SharedServices,
   receivers: Pick<RedisPeersOptions, 'wakeUp' | 'dispatch'>,

@@ -1,4 +1,5 @@
-// The in-flight policy: limits concurrent requests of a client or of a route, before anything is started for them.
+// The in-flight policy: limits the number of concurrent requests per client or per route. A rejected request starts no
+// execution.
 
 import { Type } from '#lib/json/json-schema.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -38,15 +39,15 @@ export const inFlightDeclaration = declarePolicy({
 });
 
 /**
- * Creates the policy. It counts by OAuth client (it runs after `bearer`), by address for requests without a client, or
- * by route. A client's limit covers all its routes together. `client.<client id>.maxInFlight` replaces `requests` for
- * that client.
+ * Creates the policy. Requests are counted by OAuth client (the policy runs after `bearer`), by address for requests
+ * without a client, or by route. A client's limit covers all its routes together. `client.<client id>.maxInFlight`
+ * replaces `requests` for that client.
  * @throws Problem `too-many-requests` (429) with `Retry-After`; `limits-unavailable` (503) when Redis is unavailable
  *   and `limits.whenRedisIsAway` is `refuse`
  */
 export function createInFlightPolicy(config: Config, store: ConcurrencyStore, delayRejection: DelayRejection): Policy {
   return definePolicy(inFlightDeclaration, {
-    // Load shedding happens before a permit is acquired: nothing to check here.
+    // Load shedding happens before a permit is acquired, so there is nothing to check.
     loadShedding: () => ({ check: () => undefined }),
     create({ requests, by: subject = 'client' }) {
       const limitOf = (clientId: string | undefined) =>

@@ -12,10 +12,10 @@ export const version = '1.2.0';
 /** Policies that the plugin registers. */
 export const policies = [rateLimitDeclaration, inFlightDeclaration, misCodesDeclaration];
 
-/** Registers the policies. Their counters outlive a configuration. */
+/** Registers the policies. Their counters survive a change of configuration. */
 export function init({ services, registerPolicy }: PluginContext): void {
   const { config } = services;
-  // Counters stay when another configuration becomes active, unless it changes these keys.
+  // Counters are kept when another configuration becomes active, unless it changes one of these values.
   const store = config['limits.store'];
   const lease = leaseMs(config, services.routes);
   const redisKeys = [config['limits.whenRedisIsAway'], lease];

@@ -1,5 +1,5 @@
-// The mis-codes policy: limits clients to the MIS codes that the configuration lists for them, and rejects colleges
-// without an adaptor.
+// The mis-codes policy: limits clients to the MIS codes that the configuration lists for them, and rejects requests for
+// colleges without an adaptor.
 
 import { misCodePattern } from '#lib/config/mis-code.ts';
 import { type Static, Type } from '#lib/json/json-schema.ts';
@@ -41,13 +41,13 @@ const parameters = Type.Object(
 const adaptorUrlKey = new RegExp(`^adaptor\\.${misCodePattern}\\.url$`);
 
 /**
- * Characters that a back end could read as a separator or as a second encoding: they make the college of a path
- * ambiguous.
+ * Characters that a back end could read as a separator or as a second level of encoding. They would make it ambiguous
+ * which college a path names.
  */
 const ambiguous = /[/\\;%]/;
 /**
- * Characters that some servers strip from the ends of a segment. A match begins only where a run of them begins, because
- * a search from each of their positions would take quadratic time.
+ * White space and dots at the ends of a segment, which some servers strip. The look-behind makes a match begin only at
+ * the start of a run, because trying every position of the run would take quadratic time.
  */
 const padding = /(?<![\s.])[\s.]+$|^[\s.]+/g;
 
@@ -68,9 +68,9 @@ export const misCodesDeclaration = declarePolicy({
 
 /**
  * Creates the policy. It runs after `bearer`. `client.<client id>.misCodes` lists the MIS codes that a client may name;
- * clients without that key are not limited. Every college in the decoded path must be listed: the path parameter, and
- * each segment that follows a segment `after` (a path that ends there names all colleges). With `adaptors`, the college
- * of the path parameter must have an adaptor.
+ * clients without that key are not limited. Every MIS code in the decoded path must be listed: the path parameter, and
+ * each segment that follows a segment `after`. A path that ends with the segment `after` names all colleges and is
+ * rejected. With `adaptors`, the college in the path parameter must have an adaptor.
  * @throws Problem `forbidden`, `unknown-college`
  */
 export function createMisCodesPolicy(config: Config): Policy {
@@ -102,7 +102,7 @@ interface NamedColleges {
 }
 
 /**
- * Checks that a client may name every college of a path and, with `adaptors`, that the college of the path parameter
+ * Checks that a client may name every college in a path and, with `adaptors`, that the college in the path parameter
  * has an adaptor.
  * @throws Problem `forbidden`, `unknown-college`
  */
@@ -115,7 +115,8 @@ function checkMisCodes(config: Config, clientId: string, { code, target, after, 
 
 /**
  * Rejects an MIS code for which neither `adaptor.url` nor `adaptor.<mis>.url` nor `adaptor.<mis>.domain` is set, before
- * an execution is started. A router without any adaptor address rejects none: then only the workers know the addresses.
+ * an execution is started. A router on which no adaptor address is configured rejects no MIS code, because only the
+ * workers know the addresses.
  * @param code the decoded path parameter
  * @throws Problem `unknown-college`
  */
@@ -147,7 +148,10 @@ function judge(
   }
 }
 
-/** Segments that follow a segment `name` (case-insensitive); an empty string where the path ends. */
+/**
+ * Returns each segment that follows a segment `name` (case-insensitive), or an empty string if the path ends with
+ * `name`.
+ */
 function codesAfter(target: string, name: string | undefined): string[] {
   const path = target.split('?', 1)[0] as string;
   // The request guard has checked that all segments are UTF-8.

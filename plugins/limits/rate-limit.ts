@@ -1,5 +1,5 @@
-// The rate-limit policy: limits how many requests a client or a route may have in a time window, before anything is
-// started for them.
+// The rate-limit policy: limits the number of requests per client or per route in a time window. A rejected request
+// starts no execution.
 
 import { type Static, Type } from '#lib/json/json-schema.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -16,7 +16,7 @@ import type { RateLimitResult, RateLimitWindow, RateLimitStore } from './store/r
 const parameters = Type.Object(
   {
     requests: Type.Integer({ minimum: 1, description: 'requests in one window' }),
-    // A longer timer overflows in Node, which then runs it at once.
+    // A longer delay overflows Node's timers (2^31 - 1 ms), which then fire at once.
     perSeconds: Type.Integer({
       minimum: 1,
       maximum: 2_000_000,
@@ -55,17 +55,17 @@ export const rateLimitDeclaration = declarePolicy({
 });
 
 /**
- * Creates the policy. It counts by OAuth client (it runs after `bearer`), by address for requests without a client
- * (IPv6: the /64), or by route. Each route and each step has its own counters. `client.<client id>.requestsPerSecond`
- * replaces `requests` for that client. Every response to a counted request has `RateLimit` and `RateLimit-Policy`
- * (draft-ietf-httpapi-ratelimit-headers-10).
+ * Creates the policy. Requests are counted by OAuth client (the policy runs after `bearer`), by address for requests
+ * without a client (IPv6: by /64 network), or by route. Each route and each step has its own counters.
+ * `client.<client id>.requestsPerSecond` replaces `requests` for that client. Every response to a counted request has
+ * `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-10).
  * @throws Problem `too-many-requests` (429) with `Retry-After` in whole seconds (RFC 9110 section 10.2.3);
  *   `limits-unavailable` (503) when Redis is unavailable and `limits.whenRedisIsAway` is `refuse`
  */
 export function createRateLimitPolicy(config: Config, store: RateLimitStore, delayRejection: DelayRejection): Policy {
   return definePolicy(rateLimitDeclaration, {
     // Load shedding does not ask Redis for the exact count, because the request is rejected anyway. A local count
-    // suffices to send clients above their rate into the pipeline, where their rejection is delayed.
+    // suffices to send requests above a client's rate into the pipeline, where their rejection is delayed.
     loadShedding(limit) {
       const windowOf = createWindowOf(config, limit);
       const counts = new SheddingCounts((limit.perSeconds ?? 1) * 1_000);
@@ -102,7 +102,10 @@ export function createRateLimitPolicy(config: Config, store: RateLimitStore, del
   });
 }
 
-/** Creates a function that returns the window of a client: with its own rate, or with that of the policy. */
+/**
+ * Creates a function that returns the window of a client, with the client's own rate if it has one, otherwise with the
+ * rate of the policy.
+ */
 function createWindowOf(config: Config, { requests, perSeconds = 1, by: subject = 'client' }: RateLimit) {
   const shared: RateLimitWindow = { requests, seconds: perSeconds };
   return (clientId: string | undefined): RateLimitWindow => {
@@ -112,8 +115,8 @@ function createWindowOf(config: Config, { requests, perSeconds = 1, by: subject 
 }
 
 /**
- * Values of `RateLimit-Policy` (name, quota, window in seconds) and `RateLimit` (remaining requests, seconds to the
- * reset).
+ * Returns the values of `RateLimit-Policy` (name, quota, window in seconds) and `RateLimit` (name, remaining requests,
+ * seconds until the reset).
  */
 function fieldsOf(name: string, { requests, seconds }: RateLimitWindow, { left, endsInMs }: RateLimitResult) {
   return {

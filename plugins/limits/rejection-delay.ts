@@ -1,4 +1,4 @@
-// Delays 429 responses, so that a client that retries at once after a rejection takes less capacity from the others.
+// Delays 429 responses, so that a client that retries at once after a rejection takes less capacity from other clients.
 
 import type { ServerResponse } from 'node:http';
 

@@ -1,4 +1,4 @@
-// Counts requests during load shedding, so that clients above their rate still reach the pipeline, where their
+// Counts requests during load shedding, so that requests above a client's rate still reach the pipeline, where their
 // rejection is delayed.
 
 /** A fixed-window counter. One window covers all keys; the counts are dropped at its end. */

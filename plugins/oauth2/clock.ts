@@ -8,7 +8,7 @@ export interface Clock {
   ticksMs(): number;
   /**
    * Runs `action` once after `delayMs` milliseconds; does not keep the process alive. Returns a function that cancels
-   * it.
+   * the timer.
    */
   after(delayMs: number, action: () => void): () => void;
 }

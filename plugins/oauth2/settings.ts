@@ -1,4 +1,4 @@
-// Reads the `oauth.*` keys and checks what the schema cannot, reporting all mistakes at once.
+// Reads the `oauth.*` keys and applies the checks that the schema cannot express. Reports all mistakes at once.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { ClaimRules } from './access-token/claims.ts';
@@ -11,7 +11,7 @@ export interface OAuth2Settings {
   readonly issuer: string;
   /** Rules that every access token must satisfy. */
   readonly rules: HeaderRules & ClaimRules;
-  /** Undefined: opaque tokens are not accepted. */
+  /** Undefined when opaque tokens are not accepted. */
   readonly introspection:
     | Pick<IntrospectionOptions, 'url' | 'clientId' | 'clientSecret' | 'requiresAudience' | 'requiresTokenType'>
     | undefined;

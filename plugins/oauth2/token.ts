@@ -65,8 +65,8 @@ export const tokenDeclaration = declarePolicy({
 });
 
 /**
- * Creates the policy `token`, the last of its pipeline: a token endpoint for the client credentials grant (RFC 6749
- * sections 3.2 and 4.4). It accepts only POST (section 3.2).
+ * Creates the policy `token`, the last policy in its pipeline: a token endpoint for the client credentials grant
+ * (RFC 6749 sections 3.2 and 4.4). It accepts only POST (section 3.2).
  * @throws Problem `method-not-allowed`, `too-many-requests`, `body-too-large` or `identity-provider-unavailable`
  */
 export function tokenPolicy(dependencies: TokenPolicyDependencies): Policy {
@@ -92,7 +92,7 @@ async function respond(
   const { tokenRequests } = dependencies.metrics;
   try {
     const authorization = takeHeader(request, 'authorization');
-    // The body is read as it was sent: a compressed one is rejected, not decompressed.
+    // The body is read as it was sent: a compressed body is rejected, not decompressed.
     if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
       throw new OAuthError('invalid_request', 'The body must not be compressed');
     const body = await readBody(request, maxBodyBytes);

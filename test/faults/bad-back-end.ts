@@ -58,7 +58,7 @@ export async function startBadBackEnd(historyFile: string) {
   };
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Number of requests that are currently waiting. */
+    /** Number of requests that are waiting for a response. */
     get open() {
       return open;
     },

@@ -1,4 +1,4 @@
-// Tests of the checker: it finds each violation of each invariant, and reports none where there is none.
+// Tests that the checker finds the violations of each invariant, and reports none where there are none.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +62,7 @@ const twoRouters = ['r1', 'r2'].flatMap((router) => [
 
 const good = [invoke(), received(), applied(), answer(200, { executionId: 'e1', right: true }), notified()];
 
-/** A later, successful write of the same person. */
+/** A later, successful write to the same person. */
 const next = (at: number, method = 'PATCH'): AnyEvent[] => [
   invoke({ at, op: 'b', method }),
   received({ at: at + 5, op: 'b', key: 'e2', method }),
@@ -71,7 +71,7 @@ const next = (at: number, method = 'PATCH'): AnyEvent[] => [
   { ...notified(), op: 'b', executionId: 'e2' } as AnyEvent,
 ];
 const answered = (at: number) => answer(200, { at, op: 'b', executionId: 'e2', right: true });
-/** Two overlapping PATCHes of the person. */
+/** Two overlapping PATCHes of one person. */
 const overlapping = [
   ...[invoke(), received(), applied(), answer(504), notified()],
   ...[invoke({ at: 5, op: 'c' }), answer(504, { op: 'c', at: 30 })],
@@ -86,7 +86,7 @@ describe('a history in which nothing is wrong', () => {
     ['a PATCH was applied, its client got a response, and MDM was notified', good],
     ['MDM was notified twice and counted the change once', [...good, notified(false)]],
     [
-      'the share at another college has the request id of the PATCH',
+      'the write that shares a change with another college has the request id of the PATCH',
       [...good, applied({ key: 'e2', target: '/adaptors/002/mock/colleges/002/persons/7' })],
     ],
     ['a write with an unknown outcome was applied', [invoke(), received(), applied(), answer(504)]],
@@ -189,7 +189,7 @@ describe('a history in which something is wrong', () => {
       'I1 answered 503 (not started), but the back end got it',
     ],
     [
-      'I1: two executions applied one key of a client',
+      'I1: two executions applied a write with the same key of a client',
       [
         ...[invoke({ operation: 'k' }), received(), applied(), answer(504)],
         ...[invoke({ op: 'b', operation: 'k' }), received({ op: 'b', key: 'e2' }), applied({ op: 'b', key: 'e2' })],
@@ -198,7 +198,7 @@ describe('a history in which something is wrong', () => {
       'I1 one PATCH was applied 2 times',
     ],
     [
-      'I1: the back end absorbed a write that was sent twice',
+      'I1: the back end replayed its response to a write that was sent twice',
       [...good, received(), { ...applied(), event: 'replayed' } as AnyEvent],
       'I1 one PATCH was sent to the back end 2 times',
     ],

@@ -39,12 +39,12 @@ export interface Evidence {
   readonly slack?: number;
 }
 
-/** Time beyond its budget after which a request counts as late, in milliseconds. */
+/** How far a request may exceed its budget before it counts as late, in milliseconds. */
 const graceMs = 2_000;
 /** Deadline for responses of a route that a fault does not affect, in milliseconds. */
 const sparedMs = 2_000;
 /**
- * Time added to this deadline while several routers have no Redis, in milliseconds. Without Redis, they cannot wake
+ * Time added to {@link sparedMs} while several routers have no Redis, in milliseconds. Without Redis, they cannot wake
  * each other: a request whose result arrived at another router ends only when its own router reads the status, at the
  * latest after this time (completion-waiters.ts).
  */
@@ -119,7 +119,7 @@ function* writtenOnce({ invoke, ends, received, applied }: Operation): Generator
     yield 'answered 503 (not started), but the back end got it';
 }
 
-/** I1 for every key that a back end receives, including those of writes that no client requested, such as shares. */
+/** I1 for each key that a back end receives, even for a write that no client sent, such as one by mdm-shareWF. */
 function* keysAppliedOnce(events: readonly AnyEvent[]): Findings {
   const times = new Map<string, number>();
   for (const event of events) {
@@ -148,7 +148,7 @@ const hasAnother = "a different cccid from the person's own college:";
 
 /** Returns true when the reconciler may still repair a violation. */
 export const isOutstanding = (violation: Violation) => isUntold(violation) || violation.what.startsWith(hasAnother);
-/** Returns true when a violation is a PATCH that MDM was not notified of. */
+/** Returns true when a violation concerns a PATCH of which MDM was not notified. */
 export const isUntold = ({ what }: Violation) => what === notHeard;
 
 type PersonEvent = Extract<HistoryEvent, { event: 'person' }>;
@@ -221,7 +221,7 @@ function* answeredTruly({ invoke, ends, received, applied }: Operation): Generat
   }
 }
 
-/** I3: an execution that responses name belongs to only one operation. */
+/** I3: all responses that name the same execution belong to the same operation. */
 function* executionsOfOneOperation(operations: readonly Operation[]): Findings {
   const owners = new Map<string, string>();
   for (const { invoke, ends } of operations) {
@@ -312,7 +312,7 @@ function* spared(
     else if (end.event === 'answer' && end.problem === 'execution-timed-out' && invoke.operation !== undefined)
       continue;
     else if (end.event === 'answer' && end.status >= 500) yield wrong(`answered ${end.status}`);
-    // The client waited for the response of an execution, and there was none at the end of its wait.
+    // The client waited for the outcome of an execution, which was still running when the wait ended.
     else if (end.event === 'answer' && end.problem === 'answer-pending') continue;
     else if (end.at - invoke.at > longestMs) yield wrong(`took ${Math.round(end.at - invoke.at)} ms`);
   }

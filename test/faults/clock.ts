@@ -1,4 +1,4 @@
-// A wall clock that can be set while the processes that use it are running (clock.c, preloaded).
+// A wall clock that can be set while the processes that use it are running. They preload a library (clock.c).
 
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';

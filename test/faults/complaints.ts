@@ -1,4 +1,5 @@
-// Problems of a run other than violations: unchecked invariants, unavailability, slow recovery and endless repetition.
+// Finds problems of a run other than violations: unchecked invariants, unavailability, slow recovery and endless
+// repetition.
 
 import type { Case } from './cases/case.ts';
 import type { Verdict } from './check-history.ts';

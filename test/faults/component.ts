@@ -78,7 +78,7 @@ export function programComponent(options: {
   readonly loss?: Loss;
   /** Returns the current process. */
   readonly program: () => Program;
-  /** Starts a new process in its place. */
+  /** Starts a new process in place of the current one. */
   readonly launch: () => Promise<unknown>;
   readonly keep: (text: WrittenText) => void;
 }): ProgramComponent {

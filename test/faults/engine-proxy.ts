@@ -7,10 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listenOnLoopback } from '../../dev/loopback-server.ts';
 
 /**
- * - `pass`: unchanged · `slow`: every call takes 2 s longer
- * - `500`: the engine does not get the call · `500-after`: it gets the call, but its response is replaced
- * - `html`, `empty`, `half-json`, `wrong-json`: it gets the call, but its response becomes a 200 with such a body
- * - `garbage`: bytes that are not HTTP · `reset`: the connection is reset after the engine got the call
+ * The ways in which the proxy handles calls:
+ * - `pass`: forwards calls and responses unchanged
+ * - `slow`: delays every call by 2 s
+ * - `500`: responds with 500; the engine does not get the call
+ * - `500-after`: replaces the engine's response with 500
+ * - `html`, `empty`, `half-json`, `wrong-json`: replaces the engine's response with 200 and such a body
+ * - `garbage`: responds with bytes that are not HTTP; the engine does not get the call
+ * - `reset`: resets the connection after the engine has responded
  */
 export const engineMoods = [
   'pass',
@@ -29,7 +33,7 @@ export type EngineMood = (typeof engineMoods)[number];
 export interface EngineProxy {
   readonly url: string;
   mood: EngineMood;
-  /** Returns true for calls that the mood applies to; default: all calls. */
+  /** Returns true for calls to which the mood applies; default: all calls. */
   concerns: (call: { method?: string | undefined; url?: string | undefined }) => boolean;
   stop(): Promise<void>;
 }

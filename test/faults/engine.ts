@@ -1,4 +1,4 @@
-// Real engines for fault injection: one on SQLite or on its own Redis, or several on a separate PostgreSQL database.
+// Starts real engines for fault injection: one on SQLite or Redis, or one or more on a separate PostgreSQL database.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ import type { ServerProcess } from '../stack/server-process.ts';
 import { stopAll } from './stop-all.ts';
 
 export const engineKinds = ['sqlite', 'postgresql', 'redis'] as const;
-/** Where an engine keeps its executions and queues. */
+/** The store in which an engine keeps its executions and queues. */
 export type EngineKind = (typeof engineKinds)[number];
 
 /** One of the engines on a database. */

@@ -1,4 +1,4 @@
-// The engines of a run: one for all cases, except those that need a separate one.
+// Provides the engines of a run: one for all cases, except for cases that need a separate one.
 
 import type { AppendFsync } from '../stack/redis-server.ts';
 import type { Case } from './cases/case.ts';
@@ -8,7 +8,7 @@ import { type Topology, topologyOf } from './results.ts';
 
 type Wanted = Pick<Options, 'store' | 'engines' | 'appendfsync' | 'templateDir'>;
 
-/** Returns the store of a case: its own, otherwise that of the run. */
+/** Returns the store for a case: the one that the case specifies, otherwise that of the run. */
 export const storeOf = ({ engine }: Case, { store }: Pick<Options, 'store'>): EngineKind => engine?.kind ?? store;
 
 /** Returns the topology in which a case runs. */

@@ -39,7 +39,7 @@ const fault = (at: number, more: Partial<FaultDescription> = {}): AnyEvent => ({
 const repaired = (at: number, what = 'x'): AnyEvent => ({ at, actor: 'nemesis', event: 'repaired', what });
 
 describe('recovery', () => {
-  it('lasts from the repair, and the outage from the fault, to the first success of a later request', () => {
+  it('begins with the repair, the outage with the fault; both end with the first success of a later request', () => {
     const events = [
       ...[read('early', 0), fault(50), repaired(100), answer('early', 110)],
       ...[read('refused', 120), answer('refused', 130, 503), read('served', 140), answer('served', 180)],
@@ -86,7 +86,7 @@ describe('availability without a fault', () => {
   it.each<[string, number, AnyEvent[]]>([
     ['a problem', 0, [read('a', 0), answer('a', 1, 503)]],
     ['a connection that broke', 0, [read('a', 0), { at: 1, actor: 'client', event: 'closed', op: 'a', reason: 'x' }]],
-    ['no end at all', 0, [read('a', 0)]],
+    ['neither a response nor a lost connection', 0, [read('a', 0)]],
     ['an accepted request', 1, [read('a', 0), answer('a', 1, 202)]],
   ])('%s: %i succeeded', (_title, succeeded, events) => {
     expect(availabilityOf(events, 0)).toEqual({ requests: 1, succeeded });
@@ -186,7 +186,7 @@ describe('writes', () => {
   });
 });
 
-it('ends are counted by status, problem and reason', () => {
+it('requests are counted by status and problem', () => {
   const events = [answer('a', 1), answer('b', 1), answer('c', 1, 504, { problem: 'wait-budget-spent' })];
   expect(countEnds(events)).toEqual({ 200: 2, '504 wait-budget-spent': 1 });
 });

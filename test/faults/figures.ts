@@ -1,4 +1,4 @@
-// Computes the figures of a history other than violations: availability, recovery, and unacknowledged, repeated and
+// Computes figures of a history, apart from its violations: availability, recovery, and unacknowledged, repeated and
 // late writes.
 
 import { isOutstanding, isSuccess } from './check-history.ts';
@@ -8,7 +8,7 @@ import type { AnyEvent, Route } from './history.ts';
 
 const isServed = ({ ends }: Operation) => ends.some((end) => end.event === 'answer' && isSuccess(end.status));
 
-/** Counts applied writes without an acknowledgement, and PATCHes among them that MDM was not notified of. */
+/** Counts applied writes without an acknowledgement, and the PATCHes among them of which MDM was not notified. */
 export function countUnacknowledged(events: readonly AnyEvent[]): { applied: number; withoutMdm: number } {
   const operations = operationsOf(events);
   const acknowledged = new Set(operations.filter(isServed).map(({ invoke }) => operationOf(invoke)));
@@ -20,7 +20,7 @@ export function countUnacknowledged(events: readonly AnyEvent[]): { applied: num
 }
 
 /**
- * Counts PATCHes with a 2xx response, those that MDM or a college does not know, and writes that were applied twice.
+ * Counts PATCHes with a 2xx response, PATCHes that MDM or a college does not know, and writes that were applied twice.
  */
 export function countPatches(
   events: readonly AnyEvent[],
@@ -49,8 +49,8 @@ export interface Repetition {
 
 /**
  * Returns the longest repetitions. A message that a killed engine had taken from a queue returns to the queue only when
- * an engine has run for one to two minutes. A request that needs the message has no outcome as long as kills come
- * faster than that.
+ * an engine has run for one to two minutes. A request that needs the message has no outcome as long as kills follow
+ * each other faster than that.
  */
 export function longestRepetition(events: readonly AnyEvent[]): Repetition {
   const kills = faultsOf(events).filter(({ kind }) => kind === 'engine' || kind === "engine's Redis");
@@ -76,7 +76,7 @@ function firstRequestsOf(operations: readonly Operation[]): Map<string, number> 
   return new Map(operations.toReversed().map(({ invoke }) => [operationOf(invoke), invoke.at]));
 }
 
-/** Counts writes that the back end applied more than `afterMs` after the request had been sent. */
+/** Counts writes that the back end applied more than `afterMs` milliseconds after the request had been sent. */
 export function countLateWrites(events: readonly AnyEvent[], afterMs: number): number {
   const isLate = ({ invoke, applied }: Operation) =>
     applied.some(({ op, at }) => op === invoke.op && at - invoke.at > afterMs);
@@ -162,7 +162,7 @@ const tooEarly: ReadonlySet<string> = new Set(['idempotency-key-in-use', 'answer
 
 const hasFailed = ({ ends: [end] }: Operation) => end === undefined || end.event === 'closed' || end.status >= 400;
 
-/** Counts how requests ended: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
+/** Counts requests by ending: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
 export function countEnds(events: readonly AnyEvent[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const event of events) {

@@ -52,7 +52,7 @@ export function operationsOf(events: readonly AnyEvent[]): Operation[] {
   return [...operations.values()];
 }
 
-/** A fault and its time, in milliseconds since the epoch; `to` is infinite when it was never repaired. */
+/** A fault and its period, in milliseconds since the epoch; `to` is infinite when the fault was never repaired. */
 export interface Fault extends FaultDescription {
   readonly from: number;
   readonly to: number;

@@ -6,14 +6,14 @@ import type { BackEndEvent } from '../../dev/back-ends/history.ts';
 /** Parts of the product that a fault may or may not affect; `keyed` stands for writes with an `Idempotency-Key`. */
 export type Route = 'movies' | 'adaptor' | 'keyed' | 'lmsDW' | 'token' | 'health' | 'refused';
 
-/** One line. `op` is the id of a client's request, sent as `X-Request-Id`; `at` is milliseconds since the epoch. */
+/** One event. `op` is the id of a client's request, sent as `X-Request-Id`; `at` is milliseconds since the epoch. */
 export type HistoryEvent = { readonly at: number } & (
   | {
       readonly actor: 'client';
       readonly event: 'invoke';
       readonly op: string;
       readonly route: Route;
-      /** If the request asks for the outcome of an execution: the method of the request that started the execution. */
+      /** Method. For a request for the outcome of an execution: the method of the request that started it. */
       readonly method: string;
       /** Request target at the back end. */
       readonly target: string;
@@ -49,13 +49,13 @@ export type HistoryEvent = { readonly at: number } & (
       readonly mis: string;
       readonly id: string;
       readonly cccid: string;
-      /** Undefined where MDM does not know the person. */
+      /** Undefined when MDM does not know the person. */
       readonly mdm?: string | null | undefined;
       readonly others: Readonly<Record<string, string>>;
     }
   /** At the end of the run: whether the engine still has an execution that a response named. */
   | { readonly actor: 'observer'; readonly event: 'execution'; readonly executionId: string; readonly found: boolean }
-  /** A killed Redis was restarted; of the marks that it had acknowledged since its previous start, some may be lost. */
+  /** A killed Redis was restarted; it had lost `lost` of the `marks` that it had acknowledged since its last start. */
   | {
       readonly actor: 'observer';
       readonly event: 'restarted';
@@ -63,7 +63,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly appendfsync: 'everysec' | 'always';
       readonly marks: number;
       readonly lost: number;
-      /** Time at which the newest mark that survived was acknowledged. */
+      /** Time at which the newest surviving mark was acknowledged. */
       readonly from: number;
       /** When Redis was killed. */
       readonly to: number;
@@ -89,7 +89,7 @@ type OwnContent = HistoryEvent extends infer E ? (E extends HistoryEvent ? Omit<
 /** Returns the milliseconds since the epoch, monotonic within this process. */
 export const now = () => performance.timeOrigin + performance.now();
 
-/** Appends to a history file that other processes append to as well. */
+/** A history file, to which other processes append as well. */
 export class History {
   readonly file: string;
 
@@ -107,7 +107,7 @@ export class History {
   }
 }
 
-/** Returns the events of a history file's text. */
+/** Parses the text of a history file. */
 function parseHistory(text: string): AnyEvent[] {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-// The resources that a router uses at one moment. After the load, they must return to their level before it.
+// Reads the resources that a router uses at one moment. After a load, they must return to the level before it.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { readCounts } from '../stack/metrics.ts';

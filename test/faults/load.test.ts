@@ -1,4 +1,4 @@
-// Tests of a load that is reduced to a share of itself, for slow machines.
+// Tests of loads that are reduced for slow machines.
 
 import { describe, expect, it } from 'vitest';
 import { shareOf } from './load.ts';

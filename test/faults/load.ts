@@ -19,12 +19,13 @@ export interface LoadOptions {
   readonly pauseMs?: number;
   /** Total number of PATCHes per second. The engine handles about seven events per second. Default: 3. */
   readonly patchesPerSecond?: number;
-  /** Additional clients that send only writes, keyed or asynchronous. Default: 0. */
+  /** Additional clients that send only writes with an `Idempotency-Key`. Default: 0. */
   readonly keyedClients?: number;
+  /** Additional clients that send only asynchronous writes. Default: 0. */
   readonly laterClients?: number;
 }
 
-/** Slow clients of every kind, which run during every case and show that other routes are not affected. */
+/** The default load of a case: slow clients of every kind, which show that other routes are not affected. */
 export const lightLoad: LoadOptions = {
   ...{ clients: 3, pauseMs: 300, patchesPerSecond: 1 },
   ...{ keyedClients: 1, laterClients: 1 },

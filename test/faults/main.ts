@@ -66,7 +66,7 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
   });
   if (!dry) results.keep(findings);
   say(describeFindings(findings));
-  // The engine may have died, or still have the changes that this case made.
+  // The engine may have died, or may still contain the changes that this case made.
   if (findings.brokeOff !== undefined) await engines.stop();
   return hasHeld(findings);
 }

@@ -1,4 +1,4 @@
-// Asks an engine without an index, by the ids in the history, which executions of acknowledged writes it still has.
+// Asks an engine without an index which executions of acknowledged writes it still has. The ids come from the history.
 
 import { acknowledgedIn } from './check-history.ts';
 import { operationsOf } from './gather-operations.ts';
@@ -9,7 +9,7 @@ type ExecutionObservation = Omit<Extract<HistoryEvent, { event: 'execution' }>, 
 /** Number of executions that are read concurrently. */
 const concurrentReads = 8;
 
-/** Passes to `append`, for each execution of an acknowledged write, whether the engine still has it. */
+/** Calls `append` for each execution of an acknowledged write. The event says whether the engine still has it. */
 export async function observeExecutions(
   engineUrl: string,
   events: readonly AnyEvent[],
@@ -25,7 +25,7 @@ export async function observeExecutions(
   }
 }
 
-/** Returns whether the engine has an execution. @throws Error when the response is neither yes nor no */
+/** Returns true when the engine has an execution. @throws Error for a response other than 200 and 404 */
 async function hasExecution(engineUrl: string, executionId: string): Promise<boolean> {
   const response = await fetch(`${engineUrl}/api/workflow/${executionId}?includeTasks=false`);
   await response.arrayBuffer();

@@ -1,4 +1,4 @@
-// The requests that clients send during a run; each is recorded in the history when it is sent and when it ends.
+// Sends the requests of clients during a run, and records each one in the history when it is sent and when it ends.
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -48,7 +48,7 @@ interface Request {
   readonly method?: string;
   /** Public path. */
   readonly path: string;
-  /** End of the request target at the back end; default: the path after its route and MIS code. */
+  /** Last part of the request target at the back end; default: the path after its route and MIS code. */
   readonly target?: string;
   readonly body?: string;
   readonly auth?: 'good' | 'bad';
@@ -75,9 +75,9 @@ export const moviePath = '/movies/Metropolis';
 export const termsPath = '/adaptor/001/mock/colleges/001/terms';
 /** Time for which a client waits beyond the deadline, in milliseconds. */
 const patienceMs = 8_000;
-/** Longest time after which a client that leaves disconnects, in milliseconds. */
+/** Longest time after which a leaving client disconnects, in milliseconds. */
 const longestStayMs = 400;
-/** How long a request that asks for an outcome may wait for it, in seconds. */
+/** How long a request for an outcome may wait for that outcome, in seconds. */
 const askSeconds = 3;
 
 /** Statuses after which a client repeats a keyed request; 409: the first request is still in progress. */
@@ -122,20 +122,20 @@ export class Operations {
 
   movie = (leave?: AbortSignal) => this.#send({ ...this.#readOf('movies', moviePath), leave });
   terms = () => this.#send(this.#readOf('adaptor', termsPath));
-  /** A request whose client disconnects, before or after the response. */
+  /** Sends a read or a PATCH whose client disconnects, before or after the response. */
   left = () => {
     const { random } = this.#options;
     const leave = AbortSignal.timeout(Math.ceil(random.between(1, longestStayMs)));
     return random.below(4) === 0 ? this.patch(leave) : this.movie(leave);
   };
-  /** A request whose response body is 8 MiB long. */
+  /** Sends a request whose response body is 8 MiB long. */
   big = () =>
     this.#send({
       route: 'adaptor',
       path: '/adaptor/001/mock/faults/bytes/8388608',
       isRight: ({ bytes }) => bytes.length === 8_388_608,
     });
-  /** A read from the data warehouse, whose back end misbehaves in some cases. */
+  /** Sends a read to the data warehouse, which misbehaves in some cases. */
   sync = () => this.#send(syncRequest);
   /** Sends one request to a route, through the given router if there is one. */
   probe(route: Route, router?: string): Promise<Outcome> {
@@ -147,19 +147,19 @@ export class Operations {
     return this.#send({ ...(requests[route] ?? noRoute), router });
   }
 
-  /** A change that MDM must be notified of. */
+  /** Sends a change of which MDM must be notified. */
   patch = (leave?: AbortSignal) => this.#change(this.#patchMethod, (request) => this.#send({ ...request, leave }));
-  /** A change that MDM is not notified of. */
+  /** Sends a change of which MDM is not notified. */
   put = () => this.#change('PUT', (request) => this.#send(request));
-  /** A write with the client's own key, repeated until its outcome is known or `giveUp` aborts. */
+  /** Sends a write with the client's own key, and repeats it until its outcome is known or `giveUp` aborts. */
   keyed = (giveUp: AbortSignal, router?: string) =>
     this.#change(this.#anyWrite(), (request) => this.#repeat({ ...request, router }, giveUp));
-  /** A write that is accepted with 202; the client asks for its outcome until it is known or `giveUp` aborts. */
+  /** Sends a write that is accepted with 202, then asks for the outcome until it is known or `giveUp` aborts. */
   later = (giveUp: AbortSignal) => this.#change(this.#anyWrite(), (request) => this.#fetchLater(request, giveUp));
   patchAt = (path: string, body: string) =>
     this.#send({ route: 'lmsDW', method: 'PATCH', path, target: path.replace(/^\/adaptor\/[^/]+/, ''), body });
 
-  /** A request without a good token (401), or for a path that does not exist (404): it needs no execution. */
+  /** Sends a request that needs no execution: without a good token (401), or for a path that does not exist (404). */
   refused = () => this.#send(pick(this.#options.random, refusedRequests));
   token = () => this.#send(this.#tokenRequest);
   health = () => this.#send(healthRequest);
@@ -229,7 +229,7 @@ export class Operations {
     }
   }
 
-  /** Tries one router after another as long as they refuse the connection: in that case, nothing has been sent. */
+  /** Tries one router after another while they refuse the connection: a router that refuses it has received nothing. */
   #send(request: Request): Promise<Outcome> {
     const sending = async () => {
       const { random, urls } = this.#options;
@@ -254,7 +254,7 @@ export class Operations {
     const { target = targetOf(path) } = request;
     const router = urls[index] as string;
     const asked = { actor: 'client', event: 'invoke', op, route, method, target, budgetMs, auth, router } as const;
-    // Requests for the outcome of an execution belong to the operation of the request that started it.
+    // A request for the outcome of an execution belongs to the operation of the request that started the execution.
     history.append({ ...asked, operation: key ?? asksFor });
     const deadline = AbortSignal.timeout(budgetMs + patienceMs);
     const options: CallOptions = {

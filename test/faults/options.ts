@@ -35,22 +35,22 @@ export const usage = `Usage: npm run faults [-- options]
 
 Injects real faults, one case after the other, and checks the history of clients, back ends and MDM.
 Each run is added to test/faults/results/, with the history of the run if something was wrong.
-Exit code: 0 nothing was wrong, 1 otherwise.
+Exit code: 0 if nothing was wrong, otherwise 1.
 
   --case <name>        may be repeated; default: all
   --kills <n>          kills this many processes under load (case kills-under-load)
   --requests <n>       continues until this many requests have been sent
   --store <name>       sqlite (default), postgresql or redis; --engine <name> is the same
-  --appendfsync <when> with redis, when it syncs its file: everysec (default) or always
+  --appendfsync <when> when Redis syncs its append-only file: everysec (default) or always; needs --store redis
   --engines <n>        engines on one PostgreSQL database (1)
   --routers <n>        routers (default: as the case specifies, usually 1)
   --tries <n>          number of tries instead of the case's own
-  --minutes <n>        time after which no try of a case begins (3; 120 with --kills or --requests)
+  --minutes <n>        time after which a case begins no further try (3; 120 with --kills or --requests)
   --resume             does only what earlier runs of the same code, store, engines and routers have not done yet
   --slack <n>          multiplies time limits, for a busy machine (1)
   --load <n>           multiplies the clients and PATCHes of a case, for a slow machine (1)
-  --seed <n>           repeats the choices and pauses of this seed (TEST_SEED)
-  --template <dir>     keeps in this folder, for the next run, an engine's database that has the definitions
+  --seed <n>           repeats the choices and pauses of an earlier run with this seed (TEST_SEED)
+  --template <dir>     keeps an engine's database with registered definitions in this folder, for the next run
   --dry                keeps no results
   --report             runs nothing: removes the results of other code, and writes the tables of
                        docs/explanation/reliability.md

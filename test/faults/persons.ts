@@ -21,12 +21,12 @@ export const cccidPattern = /\bF[\dA-F]{12}\b/;
 
 /** Hands out persons, a different one to each PATCH in progress if possible. */
 export class Persons {
-  /** Persons that are changed by PATCH, of which MDM is notified. The first four are registered at both colleges. */
+  /** Persons that are changed by PATCH, so MDM is notified. The first four are registered at both colleges. */
   readonly patched: readonly Person[] = [
     ...['0318204', '0320991', '0322467', '0101866'],
     ...['0319375', '0318766', '0321180', '0322903'],
   ].map(of001);
-  /** Persons that are changed by PUT, of which MDM is not notified. */
+  /** Persons that are changed by PUT, so MDM is not notified. */
   readonly replaced: readonly Person[] = ['0323551', '0324016'].map(of001);
   readonly #busy = new Set<Person>();
 

@@ -1,5 +1,5 @@
-// The production profile for the stack of a fault case (world.ts): Keycloak as identity provider, and the settings of
-// docker-compose.yml.
+// Provides the production profile for the stack of a fault case (world.ts): Keycloak as identity provider, and the
+// settings of docker-compose.yml.
 
 import { findJava } from '../../dev/engine/find-java.ts';
 import { cacheFolder, isStamped } from '../../dev/engine/jar.ts';
@@ -18,7 +18,7 @@ export interface Production {
 
 const clients = ['demo', 'reader', 'worker', 'ops'];
 
-/** Returns what this machine lacks for the case; undefined when nothing is missing. */
+/** Returns a requirement of the case that this machine does not meet; undefined when it meets all of them. */
 export async function missingForProduction(): Promise<string | undefined> {
   const { java } = await findJava({ minMajor: keycloakRelease.minJava });
   if (java === undefined) return `needs Java ${keycloakRelease.minJava} or newer`;

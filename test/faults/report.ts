@@ -1,4 +1,4 @@
-// Reports of runs: the lines at the end of a run, and the tables of docs/explanation/reliability.md.
+// Formats results of runs: the lines printed at the end of a run, and the tables of docs/explanation/reliability.md.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -60,7 +60,7 @@ function caseRow(runs: readonly Findings[]): string[] {
   ];
 }
 
-/** Returns the seed of a run, and how its time limits and load differed: `7 (slack 2, load 0.5)`. */
+/** Returns the seed of a run, with the factors of its time limits and load if not 1: `7 (slack 2, load 0.5)`. */
 function seedOf({ seed, slack, load = 1 }: Findings): string {
   const different = [...(slack === 1 ? [] : [`slack ${slack}`]), ...(load === 1 ? [] : [`load ${load}`])];
   return different.length === 0 ? String(seed) : `${seed} (${different.join(', ')})`;
@@ -83,7 +83,7 @@ function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {
   ];
 }
 
-/** Returns a line about the data that Redis lost, even in a run without violations. */
+/** Returns a text about the data that Redis lost, even for a run without violations; empty when nothing was lost. */
 function lostIn({ losses }: Findings): string[] {
   if (losses === undefined || losses.lost + losses.explained === 0) return [];
   const { restarts, lost, longestMs, explained } = losses;
@@ -139,7 +139,7 @@ export function describeFindings(findings: Findings): string {
     `  seed ${seed}, commit ${circumstances.commit}, ${machineOf(findings)}, ${findings.seconds} s`,
     `  ${requests} requests, ${kills} kills; ${endsOf(findings)}`,
     `  ${patches.acknowledged} PATCHes answered 2xx: ${patches.lost} lost, ${patches.doubled} doubled; ` +
-      `${unacknowledged.applied} writes applied whose clients were not told so`,
+      `${unacknowledged.applied} writes applied without an acknowledgement`,
     `  judged: ${invariants.map((each) => `${each} ${findings.judged[each] || 'not judged'}`).join(', ')}`,
     ...personLines(findings),
     `  while nothing was broken: ${undisturbed.succeeded} of ${undisturbed.requests} requests succeeded`,
@@ -159,7 +159,7 @@ function lossLines({ losses }: Findings): string[] {
   const { restarts, marks, lost, longestMs, explained, examples } = losses;
   return [
     `  Redis was started again ${restarts} times and had lost ${lost} of ${marks} acknowledged marks ` +
-      `(at most ${longestMs} ms before a kill); ${explained} violations are explained by it`,
+      `(at most ${longestMs} ms before a kill); this explains ${explained} violations`,
     ...examples.map(({ invariant, subject, what }) => `  not durable: ${invariant} ${subject}: ${what}`),
   ];
 }
@@ -170,7 +170,7 @@ function machineOf({ circumstances: { machine, busyBefore, loadAverage } }: Find
   return `${cores} cores (${processor}), ${memoryGiB} GiB, ${isQuiet ? 'quiet' : `busy (load ${loadAverage.toFixed(0)})`}`;
 }
 
-/** Returns how many requests ended in each way, the most frequent first: `200 × 512, 504 × 20`. */
+/** Returns the number of requests by ending, the most frequent ending first: `200 × 512, 504 × 20`. */
 function endsOf({ ends }: Findings): string {
   const counts = new Map<string, number>();
   for (const [end, count] of Object.entries(ends)) {

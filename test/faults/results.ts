@@ -1,4 +1,4 @@
-// Stores the results of runs as files: one for each case and topology, and the histories of runs in which something was
+// Stores the results of runs: one file for each case and topology, and the histories of runs in which something was
 // wrong.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,11 +18,11 @@ export interface Topology {
   readonly store: EngineKind;
   readonly engines: number;
   readonly routers: number;
-  /** Redis syncs before it acknowledges a write. Absent when it syncs once a second, or with another store. */
+  /** Present when Redis syncs before it acknowledges a write. Absent when it syncs every second, or on other stores. */
   readonly appendfsync?: 'always';
 }
 
-/** Returns the topology of a run; `everysec`, the default of Redis, is not part of it. */
+/** Returns the topology of a run, without `everysec`, the default of Redis. */
 export function topologyOf({
   appendfsync,
   ...topology
@@ -39,7 +39,7 @@ export interface Findings {
   readonly product: string;
   readonly seed: number;
   readonly slack: number;
-  /** Share of the case's load; absent in older results, which are of the whole load. */
+  /** Share of the case's load; absent in older results, whose runs had the whole load. */
   readonly load?: number;
   readonly tries: number;
   readonly kills: number;
@@ -65,9 +65,9 @@ export interface Findings {
   readonly brokeOff?: string | undefined;
   readonly recoveries: readonly Recovery[];
   readonly undisturbed: Availability;
-  /** PATCHes with a 2xx response, those that MDM was not notified of, and writes that were applied twice. */
+  /** PATCHes with a 2xx response, PATCHes that MDM or a college does not know, and writes that were applied twice. */
   readonly patches: { readonly acknowledged: number; readonly lost: number; readonly doubled: number };
-  /** Applied writes without an acknowledgement, and PATCHes among them that MDM was not notified of. */
+  /** Applied writes without an acknowledgement, and the PATCHes among them of which MDM was not notified. */
   readonly unacknowledged: { readonly applied: number; readonly withoutMdm: number };
   /** Repeated writes for which a back end replayed its response. */
   readonly replays: number;

@@ -1,4 +1,4 @@
-// Tests of a run that is aborted: its findings say why, and nothing that it started keeps the next case from running.
+// Tests of an aborted run: its findings say why it was aborted, and nothing that it started affects the next case.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

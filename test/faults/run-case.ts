@@ -31,11 +31,11 @@ export interface RunOptions {
   readonly kills?: number | undefined;
   /** The load continues after the last try until this number of requests has been sent. */
   readonly requests?: number | undefined;
-  /** Time from the start of the first try after which no further try begins, in seconds. */
+  /** No further try begins when this many seconds have passed since the start of the first one. */
   readonly seconds: number;
-  /** Multiplies time limits; 1 on a machine that does nothing else. */
+  /** Multiplies time limits; 1 on an otherwise idle machine. */
   readonly slack: number;
-  /** Share of the case's load; 1 is all of it. */
+  /** Share of the case's load; 1 is the whole load. */
   readonly load: number;
   readonly routers?: number | undefined;
   readonly random: SeededRandom;
@@ -57,8 +57,8 @@ const mostExamples = 10;
  */
 const usualTimeoutScale = 1 / 4;
 /**
- * How long a run without progress waits for the system to settle, in milliseconds. It is long because an engine resumes
- * events only half a minute after its start and checks timeouts every half minute.
+ * How long a run without progress waits for the system to settle, in milliseconds. The wait is long because an engine
+ * begins to handle events only half a minute after its start, and checks timeouts only every half minute.
  */
 const restMs = 150_000;
 /**
@@ -139,7 +139,10 @@ async function perform(run: Run, engine: FaultEngine, onStop: (stop: () => unkno
   run.after = await world.levels();
 }
 
-/** Repeats tries until there have been enough tries or kills, or no time is left. */
+/**
+ * Repeats tries until there have been enough tries or kills, then waits until enough requests have been sent. Stops
+ * earlier when no time is left.
+ */
 async function repeat(run: Run, world: World): Promise<void> {
   const { chosen, options } = run;
   const { tries, kills = Number.POSITIVE_INFINITY, requests = 0, seconds, say } = options;
@@ -218,7 +221,7 @@ const nothingJudged: Verdict = {
   persons: { observed: 0, compared: 0 },
 };
 
-/** Merges equal complaints and adds how often each one occurred. */
+/** Merges equal complaints and puts the number of occurrences before them. */
 function summarise(complaints: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const complaint of complaints) counts.set(complaint, (counts.get(complaint) ?? 0) + 1);

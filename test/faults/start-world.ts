@@ -150,7 +150,7 @@ async function startParts(
   };
 }
 
-/** Shorter times than the defaults, so that cases need not wait for minutes. */
+/** Settings with shorter times than the defaults, so that cases need not wait for minutes. */
 const hasty = { ROUTER_KEEPALIVETIMEOUTMS: '8000', RECONCILER_INTERVALMS: '3000', RECONCILER_AFTERMS: '10000' };
 const knownSecrets = ['demo-secret', 'worker-secret', 'ops-secret'];
 
@@ -209,7 +209,7 @@ async function startPrograms(
       ...(env['WORKERS_DOMAIN'] === undefined ? {} : { loss: { breaks: [], spares: withoutAdaptor } }),
       program: () => current,
       async launch() {
-        // The stack stops the workers in its list, so the program that has ended is removed.
+        // The stack stops the workers in its list, so the program that has ended is removed from the list.
         stack.workers = stack.workers.filter((program) => program !== current);
         current = await stack.addWorkers(env);
       },
@@ -253,8 +253,8 @@ interface RedisServers {
 }
 
 /**
- * Returns the Redis servers of router and engine as components. With an engine on Redis, the losses of both are
- * measured.
+ * Returns the Redis servers of the router and the engine as components. With an engine on Redis, the losses of both
+ * servers are measured.
  */
 async function redisComponents({ engine, redis, history, onStop }: RedisServers): Promise<Component[]> {
   if (redis === undefined) return [];

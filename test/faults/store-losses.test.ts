@@ -58,10 +58,14 @@ const wrote = (at: number) => [invoke(at - 20), received(at - 10), applied(at - 
 describe('a loss explains', () => {
   it.each<[string, AnyEvent[], string]>([
     ['an execution that was accepted in the lost second', [...accepted(1_500), ...asked(4_000)], unknown],
-    ['an execution acknowledged in that second that is gone', [...wrote(1_500), execution(false), notified], gone],
+    [
+      'an execution that was acknowledged in the lost second and is gone',
+      [...wrote(1_500), execution(false), notified],
+      gone,
+    ],
     ['a PATCH of which MDM is not notified', wrote(1_500), untold],
     [
-      'a write whose report was lost, so that it was sent again',
+      'a write that was sent again because its report was lost',
       [invoke(900), received(1_200), applied(1_210), received(4_000), answer(4_010, 504)],
       twice,
     ],
@@ -82,7 +86,7 @@ describe('a loss explains', () => {
     ],
   ])('%s', (_title, events, expected) => {
     expect(judge(...events, restarted())).toEqual({ violations: [], explained: [expected] });
-    // Without a loss, or with a loss of a server that syncs every write, the same remains a violation.
+    // Without a loss, or with a loss of a server that syncs every write, the same events are a violation.
     for (const other of [[], [restarted({ lost: 0 })], [restarted({ appendfsync: 'always' })]])
       expect(judge(...events, ...other)).toEqual({ violations: [expected], explained: [] });
   });
@@ -91,7 +95,11 @@ describe('a loss explains', () => {
 describe('a loss does not explain', () => {
   it.each<[string, AnyEvent[], string]>([
     ['an execution that was accepted before the loss', [...accepted(900), ...asked(1_500)], unknown],
-    ['an execution that was acknowledged earlier and is gone', [...wrote(900), execution(false), notified], gone],
+    [
+      'an execution that was acknowledged before the loss and is gone',
+      [...wrote(900), execution(false), notified],
+      gone,
+    ],
     ['a PATCH after the loss', wrote(4_000), untold],
     ['a PATCH before the loss', wrote(900), untold],
     [

@@ -11,18 +11,18 @@ type Restarted = Extract<HistoryEvent, { event: 'restarted' }>;
 export interface StoreLosses {
   /** Number of restarts after a kill. */
   readonly restarts: number;
-  /** Number of marks that were acknowledged before these kills, and of marks that were lost. */
+  /** Number of marks that were acknowledged before these kills, and how many of them were lost. */
   readonly marks: number;
   readonly lost: number;
   /** Longest period before a kill in which writes were lost, in milliseconds. */
   readonly longestMs: number;
-  /** Number of violations that these losses explain; the violations of the run do not include them. */
+  /** Number of violations that these losses explain; they are not among the violations of the run. */
   readonly explained: number;
   /** The first explained violations. */
   readonly examples: readonly Violation[];
 }
 
-/** Returns the sum of all losses; undefined when no Redis was watched. */
+/** Returns the losses of all restarts together; undefined when no watched Redis was killed. */
 export function lossesOf(events: readonly AnyEvent[], explained: readonly Violation[]): StoreLosses | undefined {
   const restarts = restartsOf(events);
   if (restarts.length === 0) return undefined;
@@ -47,7 +47,7 @@ const explainable: ReadonlySet<Invariant> = new Set(['I1', 'I2', 'I3']);
 /**
  * Separates the violations that a measured loss explains from the others: with `appendfsync everysec`, a write is
  * durable only once it is synced. A loss explains a violation if the operation had an effect, or waited for its first
- * response, while Redis acknowledged writes that it then lost. Without a measured loss, no violation is explained.
+ * response, while Redis acknowledged writes that it later lost. Without a measured loss, no violation is explained.
  */
 export function separateExplained(
   violations: readonly Violation[],
@@ -90,11 +90,11 @@ function touches(loss: Restarted, subject: string, { events, operations }: Sourc
   return [...byOperation.values()].some((requests) => isTouched(loss, requests));
 }
 
-/** Returns true when a loss may have affected an operation. @param requests all its requests */
+/** Returns true when a loss may have affected an operation. @param requests all requests of the operation */
 function isTouched(loss: Restarted, requests: readonly Operation[]): boolean {
   const effects = requests.flatMap(({ received, applied, notified }) => [...received, ...applied, ...notified]);
   if (effects.some(({ at }) => isWithin(loss, at))) return true;
-  // An operation that was acknowledged before the newest mark that survived was not lost.
+  // An operation acknowledged before the newest surviving mark was not lost.
   const acknowledged = requests.flatMap(({ ends }) => ends.filter((end) => end.event === 'answer' && end.status < 300));
   if (acknowledged.some(({ at }) => at < loss.from)) return false;
   return requests.some(

@@ -1,4 +1,4 @@
-// Reports the state of PATCHes that MDM was not notified of: in the engine, its event queue and the reconcilers' logs.
+// Reports the state of PATCHes of which MDM was not notified, from the engine, its queue and the reconcilers' logs.
 
 import { execFile } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';

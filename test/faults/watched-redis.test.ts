@@ -29,7 +29,7 @@ describe('a watched Redis', requires('redis'), () => {
   const untilMarked = (least: number) =>
     pollUntil(`${least} acknowledged marks`, async () => Number(await server.command('GET', 'faults:mark')) >= least);
 
-  it('loses no mark in a kill when its append-only file is complete', async () => {
+  it('loses no mark when it is killed and its append-only file is complete', async () => {
     await untilMarked(3);
     await watched.kill();
     await watched.start();

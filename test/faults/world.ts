@@ -1,4 +1,4 @@
-// Everything that a case needs: a stack of real processes with proxies between them, clients, and one history.
+// The world in which a case runs: a stack of real processes with proxies between them, clients, and one history.
 
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -26,7 +26,7 @@ export interface WorldParts {
   readonly engine: GivenEngine;
   readonly history: History;
   readonly random: SeededRandom;
-  /** Multiplies time limits; 1 on a machine that does nothing else. */
+  /** Multiplies time limits; 1 on an otherwise idle machine. */
   readonly slack: number;
   /** Sends the requests of a case. */
   readonly operations: Operations;
@@ -86,7 +86,7 @@ class WorldActions {
   readonly #kills = new Map<ComponentKind, number>();
   /** Problems that a case found, in addition to violated invariants. */
   readonly complaints: string[] = [];
-  /** Events that are neither good nor bad. */
+  /** Observations that are neither good nor bad. */
   readonly notes: string[] = [];
   /** Output of programs that exited unexpectedly and were restarted. */
   readonly #ends = new Map<ProgramComponent, string[]>();
@@ -119,7 +119,7 @@ class WorldActions {
     this.expect(ms <= limitMs * this.#parts.slack, `${what} ${Math.round(ms)} ms`);
   }
 
-  /** Records that something breaks now. By default, no route is spared or known to break. */
+  /** Records that a fault begins now. By default, it spares no route and is not known to break any. */
   fault(fault: Partial<FaultDescription> & { readonly what: string }): void {
     this.#parts.history.append({ actor: 'nemesis', event: 'fault', spares: [], breaks: [], ...fault });
   }
@@ -128,7 +128,7 @@ class WorldActions {
     this.#parts.history.append({ actor: 'nemesis', event: 'repaired', what });
   }
 
-  /** Returns the n-th component of a kind. @throws Error when the world has none */
+  /** Returns a component of a kind by its index. @throws Error when the world has no such component */
   component(kind: ComponentKind, index = 0): Component {
     const found = this.#parts.components.filter((each) => each.kind === kind)[index];
     if (found === undefined) throw new Error(`this world has no ${kind} ${index + 1}`);
@@ -154,8 +154,8 @@ class WorldActions {
     const [stores, others] = [victims.filter(isStore), victims.filter((victim) => !isStore(victim))];
     for (const some of [stores, others]) await Promise.all(some.map((victim) => victim.start()));
     for (const { name } of victims) this.repaired(name);
-    // Concurrently, so that a request that waits at one router for its whole budget does not delay requests to another
-    // router.
+    // The routers are probed concurrently: a request that waits at one router for its whole budget must not delay the
+    // requests to another router.
     await Promise.all(victims.map(({ breaks: routes, stops: router }) => this.untilServed({ routes, router })));
   }
 
@@ -179,7 +179,7 @@ class WorldActions {
         const ended = component.program();
         await once(ended.process, 'exit', { signal: AbortSignal.timeout(watchMs) }).catch(() => undefined);
         if (ended.process.exitCode === null && ended.process.signalCode === null) continue;
-        // A process that ends again before it is ready counts as another end.
+        // If the new process ends before it is ready, that counts as another exit.
         await component.start().catch(() => undefined);
         ends.push(ended.output());
       }
@@ -189,8 +189,8 @@ class WorldActions {
   }
 
   /**
-   * Sends a request to each route every 200 ms until one succeeds, without waiting for earlier requests, which may take
-   * their whole budget; the number in flight is limited.
+   * Sends a request to each route every 200 ms until one on that route succeeds. Does not wait for earlier requests,
+   * which may take their whole budget; the number of requests in flight is limited.
    * @throws Error after `timeoutMs` (default: 90 s) multiplied by the slack
    */
   async untilServed(
@@ -216,9 +216,9 @@ class WorldActions {
   }
 
   /**
-   * Waits until MDM and all colleges know every successful change and, when `nothingMissing`, until no reconciler has
-   * work left. It gives up when the remaining work has not decreased for `timeoutMs` multiplied by the slack. Then it
-   * adds the values of all persons to the history.
+   * Waits until MDM and all colleges know every successful change and, when `nothingMissing` is true, until no
+   * reconciler has work left. Gives up when the remaining work has not decreased for `timeoutMs` multiplied by the
+   * slack. In both cases, it then adds the values of all persons to the history.
    * @returns a description of the pending work; undefined when there is none
    */
   async untilAtRest({
@@ -262,7 +262,7 @@ class WorldActions {
     return undefined;
   }
 
-  /** Reports the state of each PATCH that MDM was not notified of. */
+  /** Reports the state of each PATCH of which MDM was not notified. */
   describeUntold(): Promise<string[]> {
     const { engine, redis } = this.#parts;
     const untold = this.verdict().violations.filter(isUntold);
@@ -275,8 +275,8 @@ class WorldActions {
   }
 
   /**
-   * Waits until the router's resources are back at the level of `before`. Returns the reasons if they are not after
-   * 90 s × slack.
+   * Waits until the router's resources are back at the level of `before`. Returns a line for each resource that is
+   * still above this level after 90 s × slack.
    */
   async untilBackAt(before: Levels): Promise<string[]> {
     let reasons: string[] = [];

@@ -48,7 +48,7 @@ export async function startBreakableProxy(target: string) {
     }
     applyTo(connection);
   });
-  // Reserved, so that nothing else takes the port while the proxy is cut.
+  // The port is reserved, so that no other program takes it while the proxy is cut.
   const ownPort = await findFreePort();
   server.listen(ownPort, '127.0.0.1');
   await once(server, 'listening');
@@ -83,7 +83,7 @@ export async function startBreakableProxy(target: string) {
         lost.destroy();
       }
     },
-    /** Number of connections whose other end has not been closed yet. */
+    /** Number of half-open connections: those of which one end is lost and the other one is still open. */
     get halfOpen() {
       return orphans.size;
     },

@@ -18,8 +18,8 @@ export interface CallOptions {
   json?: unknown;
   signal?: AbortSignal;
   /**
-   * Why the router's OpenAPI document need not describe the response, for the few tests in which a back end or the
-   * engine sends a response that no document could describe.
+   * Reason why the router's OpenAPI document need not describe the response, for the few tests in which a back end or
+   * the engine sends a response that no document could describe.
    */
   undescribed?: string;
 }
@@ -47,7 +47,7 @@ export async function tokenOf(url: string, client = 'demo', secret = secrets[cli
 
 const checkers = new Map<string, AnswerChecker>();
 
-/** From now on, `call` throws for responses from this router that its OpenAPI document does not describe. */
+/** Makes `call` throw, from now on, for responses from this router that its OpenAPI document does not describe. */
 export async function checkAnswersOf(url: string): Promise<AnswerChecker> {
   const answer = await call(`${url}/openapi.json`);
   const checker = createAnswerChecker(answer.json<OpenApiDocument & Record<string, unknown>>());

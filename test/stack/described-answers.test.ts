@@ -68,7 +68,7 @@ it.each([
   expect(checker.check(get, found)).toEqual([expect.stringMatching(line)]);
 });
 
-it('a path or method that is not an operation → only what x-not-routed describes', () => {
+it('a path or method that is not an operation → only responses that x-not-routed describes pass', () => {
   const nowhere = { method: 'GET', path: '/nowhere' };
   const type = { 'content-type': 'application/problem+json' };
   expect(checker.check(nowhere, answer(404, '{"status":404}', type))).toEqual([]);
@@ -76,7 +76,7 @@ it('a path or method that is not an operation → only what x-not-routed describ
   expect(checker.check({ ...get, method: 'PUT' }, answer(200, '{"title":"x"}'))).toHaveLength(1);
 });
 
-it('the more specific of two templates decides', () => {
+it('two templates match the path → the more specific one decides', () => {
   expect(checker.check({ method: 'GET', path: '/any/a/fixed' }, answer(204, ''))).toEqual([]);
   expect(checker.check({ method: 'GET', path: '/any/a/fixed' }, answer(200, ''))).toHaveLength(1);
   expect(checker.operationOf({ method: 'GET', path: '/any/a/fixed/b' })?.template).toBe('/any/{path}');

@@ -1,4 +1,4 @@
-// Checks whether the OpenAPI document describes a response from the router: status, header fields, body.
+// Checks whether the OpenAPI document describes a response from the router: its status, header fields and body.
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -48,7 +48,7 @@ export function createAnswerChecker(document: OpenApiDocument): AnswerChecker {
 
   const operationOf = ({ method, path }: Asked) => {
     const [pathOnly = ''] = path.split('?');
-    // GET describes HEAD as well.
+    // The description of GET applies to HEAD as well.
     const name = method === 'HEAD' ? 'get' : method.toLowerCase();
     const route = routes.find(({ pattern, operations }) => pattern.test(pathOnly) && operations[name] !== undefined);
     const operation = route?.operations[name];

@@ -30,7 +30,7 @@ export interface EngineExecution {
 export interface EngineApi {
   /** Sends a GET to a path below `/api` and returns the body. @throws Error for any status other than 2xx */
   get<T>(path: string): Promise<T>;
-  /** Sends any other call; `body` is sent as JSON. @throws Error for any status other than 2xx */
+  /** Sends a call with any method; `body` is sent as JSON. @throws Error for any status other than 2xx */
   send(method: string, path: string, body?: unknown): Promise<RouterAnswer>;
   /** Returns an execution with its tasks. */
   execution(id: string): Promise<EngineExecution>;

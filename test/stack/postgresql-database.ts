@@ -1,4 +1,4 @@
-// A temporary database on the PostgreSQL server that psql connects to.
+// Creates a temporary database on the PostgreSQL server to which psql connects.
 
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

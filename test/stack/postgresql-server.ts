@@ -1,4 +1,5 @@
-// A separate PostgreSQL server: a new data directory, loopback only, fsync as in production.
+// Starts a separate PostgreSQL server, which has a new data directory, listens only on loopback and uses fsync as in
+// production.
 
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';

@@ -41,8 +41,8 @@ export async function startPreparedEngine(options: EngineOptions): Promise<Runni
 }
 
 /**
- * Creates the database with a temporary engine if there is none. Returns false when that engine keeps no file that can
- * be copied.
+ * Creates the database with a temporary engine unless the database already exists. Returns false when that engine keeps
+ * no file that can be copied.
  */
 async function prepare(port: number): Promise<boolean> {
   const copy = join(preparedFolder(), 'conductor.db');
@@ -78,8 +78,8 @@ export function preparedFolder(): string {
 }
 
 /**
- * Writes a single-file copy that includes the write-ahead log. The copy gets its final name last, so that a file with
- * this name is complete.
+ * Writes a single-file copy that includes the content of the write-ahead log. The copy gets its final name last, so
+ * that a file with this name is always complete.
  */
 function keepCopy(database: string, copy: string): void {
   const draft = `${copy}.draft`;

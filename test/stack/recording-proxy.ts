@@ -1,6 +1,6 @@
-// An HTTP proxy between two programs that records every request. It can respond in place of the server, and hold one
-// request: before the server receives it, or after the server has responded but before the client receives the
-// response.
+// An HTTP proxy between two programs that records every request. It can respond in place of the server. It can also
+// hold one request, either before the server receives it, or after the server has responded but before the client
+// receives the response.
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -56,7 +56,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
     // If the client has disconnected, the held request is dropped, as on a cut connection.
     if (response.destroyed) return;
     const { hostname, port, host } = new URL(targets[turn++ % targets.length] as string);
-    // A server may close an idle connection just as a request reuses it; the client would then get no response.
+    // Connections are not reused: the server could close one just as a request uses it, and the request would fail.
     const outgoing = httpRequest({ hostname, port, method, path: url, headers: { ...headers, host }, agent: false });
     outgoing.on('error', () => response.destroy());
     outgoing.on('response', async (answer) => {
@@ -75,7 +75,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
       socket.destroy();
     });
   }
-  // Only the client closes idle connections: one that the proxy closed just as a request arrived would look cut.
+  // Only the client closes idle connections. If the proxy closed one just as a request arrived, the request would fail.
   server.keepAliveTimeout = 0;
   const { url, close } = await listenOnLoopback(server);
   const proxy = {

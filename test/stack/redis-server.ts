@@ -1,4 +1,4 @@
-// A Redis server for one test, which can suspend, resume, kill and restart the server.
+// Starts a Redis server for one test, and lets the test suspend, resume, kill and restart it.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export type AppendFsync = 'everysec' | 'always';
 export interface RedisServerOptions {
   /** Folder of the data, which is removed with the server. Default: a new one. */
   readonly dir?: string;
-  /** Default: `everysec`, as in production. A killed server may then lose the last two seconds. */
+  /** Default: `everysec`, as in production. A killed server may then lose the writes of its last two seconds. */
   readonly appendfsync?: AppendFsync | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function startRedisServer(options: RedisServerOptions = {}) {
       return Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
     },
     async stop() {
-      // A stopped process does not act on another signal.
+      // A suspended process does not act on SIGINT until it is resumed.
       server.signal('SIGCONT');
       await server.stop();
       rmSync(dir, { recursive: true });

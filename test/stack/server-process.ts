@@ -22,7 +22,7 @@ export interface ServerProcessOptions {
 
 const startDeadlineMs = 60_000;
 
-/** Creates a server process, which does not run before `start`. */
+/** Creates a server process, which does not run until `start` is called. */
 export function serverProcess(options: ServerProcessOptions) {
   const { name, command, args, logFile, env, owner = {}, isReady } = options;
   let child: ChildProcess | undefined;
@@ -47,7 +47,7 @@ export function serverProcess(options: ServerProcessOptions) {
     name,
     /** Sends SIGKILL; resolves when the server has ended. */
     kill: () => end('SIGKILL'),
-    // A server may refuse to start until the children of its killed predecessor have gone.
+    // A server may refuse to start until the children of its killed predecessor have exited.
     /** Starts or restarts the server; resolves when it is ready. */
     start: async () =>
       void (await pollUntil(

@@ -14,11 +14,11 @@ export interface StackOptions {
   backEnds?: Environment;
   /** Additional environment variables of the identity provider. */
   identityProvider?: Environment;
-  /** Task domain of a second worker process; null: no such process is started. Default: `002`. */
+  /** Task domain of a second worker process; null to start no such process. Default: `002`. */
   colocatedDomain?: string | null;
-  /** False: no workers are started. */
+  /** False to start no workers. Default: true. */
   withWorkers?: boolean;
-  /** True: the router's responses need not be those that its OpenAPI document describes. */
+  /** True to allow responses from the router that its OpenAPI document does not describe. */
   anyAnswer?: boolean;
 }
 
@@ -72,7 +72,7 @@ export function environmentsOf(options: StackOptions, stateDir: string) {
   };
 }
 
-/** With TEST_PAYLOAD_KEY, any suite can run with encrypted payloads. */
+/** Returns the payload key from TEST_PAYLOAD_KEY, with which any suite can run with encrypted payloads. */
 function payloadKeyOfRun(): Environment {
   const key = process.env['TEST_PAYLOAD_KEY'];
   return key === undefined ? {} : { PAYLOAD_KEY: key };

@@ -37,9 +37,9 @@ it('an idle process is provided only once', async () => {
 });
 
 it.each([
-  ['another variable', { A: '2' }],
-  ['one variable more', { A: '1', B: '1' }],
-  ['one variable fewer', {}],
+  ['another value of a variable', { A: '2' }],
+  ['an additional variable', { A: '1', B: '1' }],
+  ['a missing variable', {}],
 ])('%s: another process starts; the first ends when only one may run', async (_title, env) => {
   const first = await provide(entry, { A: '1' });
   leaveIdle([first]);

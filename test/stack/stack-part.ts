@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { killProgramsExcept, type Program, startProgram } from './program.ts';
 
-/** A process with the settings that it was started with. */
+/** A process, and the settings with which it was started. */
 export interface Part {
   readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export function leaveIdle(parts: readonly Part[]): void {
   idle.push(...parts.filter(({ program }) => program.isAlive()));
 }
 
-/** Returns an idle process with the same variables, which then belongs to the caller; otherwise starts a process. */
+/** Returns an idle process of this entry with the same variables, or starts one. It then belongs to the caller. */
 export async function provide(entry: string, env: Record<string, string>): Promise<Part> {
   return takeIdle(entry, env) ?? { entry, env, program: await startProgram(entry, env) };
 }

@@ -1,4 +1,4 @@
-// A whole stack on a running engine: identity provider, back ends, router and workers as real processes.
+// Starts a whole stack on a running engine: identity provider, back ends, router and workers as real processes.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const entries = {
   workers: 'workers/main.ts',
 };
 
-/** The folder and ports of a stack, and what happens to its processes when it stops. */
+/** The folder and ports of a stack, and the function that ends its processes or leaves them running. */
 interface Site {
   readonly stateDir: string;
   /** Ports reserved for the programs that tests may restart, so that no other program takes one in the meantime. */
@@ -50,9 +50,9 @@ async function findPorts(): Promise<Site['ports']> {
 let sharedSite: Site | undefined;
 
 /**
- * Starts a stack whose processes keep running when it stops, for the next stack of this vitest worker. Every router and
- * every identity provider has the same ports, so workers can keep running while routers change; processes whose
- * variables differ are restarted.
+ * Starts a stack whose processes keep running when it stops, for the next stack of this vitest worker. All these stacks
+ * have the same ports for the router and for the identity provider, so workers can keep running while routers change.
+ * Processes whose variables differ are restarted.
  */
 export async function shareStack(options: StackOptions): Promise<Stack> {
   sharedSite ??= await prepareSharedSite();

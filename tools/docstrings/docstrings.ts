@@ -99,7 +99,7 @@ function isPublicMethod(member: ts.ClassElement): boolean {
   );
 }
 
-/** True when the member overrides another, or an implemented interface has its docstring. */
+/** Returns true when the member overrides another, or an implemented interface has its docstring. */
 function isDocumentedAbove(
   member: ts.ClassElement,
   node: ts.ClassDeclaration,
@@ -118,7 +118,7 @@ function memberName(member: ts.ClassElement | ts.TypeElement): string {
   return member.name?.getText() ?? '';
 }
 
-/** Text and tags of the docstring, empty when there is none. */
+/** Returns the text and tags of the docstring; empty when there is none. */
 function docstring(node: ts.Node): string {
   return ts
     .getJSDocCommentsAndTags(node)

@@ -5,8 +5,8 @@ import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync 
 import { dirname, join, relative } from 'node:path';
 
 /**
- * Folders of the product that are compiled. Folders that only this repository needs (bench, deploy, test, tools) are not
- * in the package; `docs` is packed as it is.
+ * Folders of the product that are compiled. Folders that only this repository needs (bench, deploy, test, tools) are
+ * not in the package; `docs` is packed as it is.
  */
 const folders = ['cli', 'dev', 'gateway', 'jobs', 'lib', 'plugins', 'workers'];
 
@@ -17,8 +17,8 @@ const left = /\.md$|^gateway\/overrides\//;
 const template = 'cli/commands/init/template/';
 
 /**
- * Compiles the product into `dist/` below a checkout, with type declarations, and copies what is not TypeScript. Paths
- * in `dist/` are those of the checkout, with `.js` in place of `.ts`.
+ * Compiles the product into `dist/` below a checkout, with type declarations, and copies all other files. Paths in
+ * `dist/` are those of the checkout, with `.js` in place of `.ts`.
  * @throws Error with the compiler's output when the types are wrong
  */
 export function compilePackage(root: string): void {

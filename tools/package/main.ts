@@ -1,4 +1,4 @@
-// `npm pack` runs this first: it compiles the product into dist/, and prepares what is bundled with it.
+// Entry point of the `prepack` script of npm: compiles the product into dist/ and prepares the bundled packages.
 
 import { resolve } from 'node:path';
 import { compilePackage } from './compile.ts';

@@ -26,7 +26,8 @@ export function pinBundle(root: string): void {
     const wanted = Object.keys({ ...manifest.dependencies, ...optionalDependencies });
     const found = wanted.flatMap((name) => findInstalled(name, folder, root) ?? []);
     const dependencies = Object.fromEntries(found.map(({ name, version }) => [name, version]));
-    // The stubs of gateway/overrides/ have no dependencies; their package.json is in this repository and stays as it is.
+    // The stubs of gateway/overrides/ have no dependencies; their package.json is in this repository and stays as it
+    // is.
     if (wanted.length > 0 || peerDependencies !== undefined)
       writeFileSync(file, `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n`);
     for (const { path } of found) pin(path);

@@ -1,4 +1,4 @@
-// The CLI reference, generated from the CLI's own help.
+// Generates the CLI reference from the CLI's own help.
 
 import type { Command } from 'commander';
 import { stripVTControlCharacters } from 'node:util';

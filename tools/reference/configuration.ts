@@ -1,4 +1,4 @@
-// The tables of configuration keys, generated from the schema: one table for each group of keys.
+// Generates the tables of configuration keys from the schema: one table for each group of keys.
 
 import { backEndNamePattern } from '#lib/config/back-end-name.ts';
 import { deprecatedKeys, removedKeys } from '#lib/config/deprecated-keys.ts';

@@ -1,4 +1,4 @@
-// JSON Schema types as the reference pages spell them: type, unit, default and meaning of a configuration key or a
+// Formats JSON Schema types for the reference pages: type, unit, default and meaning of a configuration key or a
 // parameter.
 
 import { code } from './markdown.ts';
@@ -23,7 +23,10 @@ export interface DescribedType {
   readonly examples?: readonly unknown[];
 }
 
-/** A description ends in its unit, with or without a remark: `(milliseconds)`, `(TCP port; 0 = any free one)`. */
+/**
+ * Matches the unit at the end of a description, with or without a remark: `(milliseconds)`, `(TCP port; 0 = any free
+ * one)`.
+ */
 const unitPattern =
   / \((milliseconds|seconds|days|bytes|percent|TCP port|attempts a minute|comma-separated)(?:; ([^)]*))?\)$/;
 

@@ -1,4 +1,4 @@
-// The tables of the engine API, generated from its allow-list and from the OpenAPI description of worker calls.
+// Generates the tables of the engine API from its allow-list and from the OpenAPI description of worker calls.
 
 import { allowedCalls } from '../../plugins/conductor/task-api/allow-list.ts';
 import { workerCalls, workerSchemas } from '../../plugins/conductor/task-api/describe-worker-calls.ts';

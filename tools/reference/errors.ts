@@ -1,4 +1,4 @@
-// The tables of problem types and OAuth errors, generated from their catalogues.
+// Generates the tables of problem types and OAuth errors from their catalogues.
 
 import { problemKinds } from '#lib/problem/catalogue.ts';
 import { problemExplanations } from '#lib/problem/explanations.ts';

@@ -1,4 +1,4 @@
-// Replaces the generated parts of a page. A part is between two comments, the first of which names it.
+// Replaces the generated parts of a page. Each part lies between two comments; the first comment names it.
 
 const partPattern =
   /(?<begin><!-- generated: (?<name>[^(]+) \(npm run docs:reference\) -->).*?(?<end><!-- end of generated -->)/gs;

@@ -1,4 +1,4 @@
-// Markdown tables, fenced blocks and code spans.
+// Formats Markdown tables, fenced blocks and code spans.
 
 /** Returns a table. A `|` in a cell is escaped; empty cells are allowed. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

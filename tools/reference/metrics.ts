@@ -1,4 +1,4 @@
-// The tables of metrics, generated from the registry of a router that is started without the servers it depends on.
+// Generates the tables of metrics from the registry of a router that is started without the servers it depends on.
 
 import { Registry } from 'prom-client';
 import { loadConfig } from '#lib/config/load.ts';

@@ -1,4 +1,4 @@
-// The pages with generated parts, and what generates each part.
+// Lists the pages with generated parts, and the function that generates each part.
 
 import { requestFields, responseFields } from '#lib/envelope/headers.ts';
 import { createProgram } from '../../cli/program.ts';

@@ -1,4 +1,4 @@
-// The policy reference, generated from the declarations of the plugins: a section for each policy.
+// Generates the policy reference from the declarations of the plugins: a section for each policy.
 
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Plugin, PolicyDeclaration } from '../../gateway/plugin-api/plugin-
 import { defaultOf, type DescribedType, meaningOf, typeOf } from './described-type.ts';
 import { code, fence, table } from './markdown.ts';
 
-/** A parameter of a policy; one inside a map has a dotted name. A default makes it optional. */
+/** A parameter of a policy. A parameter inside a map has a dotted name; one with a default is optional. */
 export interface Parameter {
   readonly name: string;
   readonly schema: DescribedType;

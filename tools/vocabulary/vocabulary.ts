@@ -1,4 +1,4 @@
-// The words that this project does not use, each with the standard term that takes its place.
+// Finds the words that this project does not use, each with the standard term that takes its place.
 
 import { deprecatedKeys } from '#lib/config/deprecated-keys.ts';
 import { deprecatedMetrics } from '../../gateway/operations/deprecated-metrics.ts';
@@ -83,7 +83,7 @@ const kept: readonly RegExp[] = [
   /the answer (?:was|is `y`)|the answer to the question|another answer than yes|\{ answer/g,
 ];
 
-/** Every use of a retired word in a text. */
+/** Returns every use of a retired word in a text. */
 export function findRetiredWords(text: string): Finding[] {
   const withoutKept = kept.reduce((left, pattern) => left.replace(pattern, ''), text);
   // Few files contain retired words: search the lines only for the words that the text contains.

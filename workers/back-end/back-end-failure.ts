@@ -6,7 +6,7 @@ import { CodedFailure } from '../task-failure.ts';
 /** Error code of a request that was not sent because its task had expired. */
 export const taskExpiredCode = 'TASK_EXPIRED';
 
-/** A back-end call without a complete response. */
+/** A back-end call that received no complete response. */
 export class BackEndFailure extends CodedFailure {
   override readonly name = 'BackEndFailure';
   /** True when the connection failed before a response began and before the deadline. A read may be retried at once. */
@@ -22,7 +22,7 @@ export class BackEndFailure extends CodedFailure {
 export interface FailedCall {
   /** False for methods that only read. */
   writes: boolean;
-  /** Deadline of the call in milliseconds. */
+  /** Time limit for the call, in milliseconds. */
   timeoutMs: number;
   /** True when the deadline has passed. */
   timedOut: boolean;
@@ -31,8 +31,8 @@ export interface FailedCall {
 }
 
 /**
- * Converts an error of a call to a `BackEndFailure`. The text of a write that may have reached the back end says that
- * the change may have been applied.
+ * Converts an error of a call to a `BackEndFailure`. If a write may have reached the back end, the text says that the
+ * change may have been applied.
  */
 export function toBackEndFailure(error: unknown, { writes, timeoutMs, timedOut, sent }: FailedCall): BackEndFailure {
   const outcomeNote = writes ? '; the change may have been applied' : '';
@@ -59,7 +59,7 @@ function badResponse(text: string, outcomeNote: string, cause: unknown): BackEnd
   return new BackEndFailure('back-end-bad-answer', `${text}${outcomeNote}`, { cause });
 }
 
-/** Returns the code of a system error, even when axios wraps it as a `cause`; '' when there is none. */
+/** Returns the code of a system error, even when axios wraps the error as a `cause`; '' when there is none. */
 export function codeOf(error: unknown): string {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   if (typeof code === 'string' && !code.startsWith('ERR_BAD_')) return code;

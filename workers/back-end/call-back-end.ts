@@ -15,9 +15,9 @@ import { createTarget, type Target } from './request-target.ts';
 export interface BackEndRequest {
   /** Base URL from the configuration; may have a path. */
   base: string;
-  /** Upper case. */
+  /** Method, in upper case. */
   method: string;
-  /** Appended to the base unchanged. */
+  /** Path, appended to the base unchanged. */
   path: string;
   /** Query without `?`, sent unchanged. */
   query?: string | undefined;
@@ -28,7 +28,9 @@ export interface BackEndRequest {
   isLate?: () => boolean;
 }
 
-/** A response from a back end with any status, redirects and errors included. The body is the bytes as received. */
+/**
+ * A response from a back end with any status, redirects and errors included. The body contains the bytes as received.
+ */
 export interface BackEndResponse {
   status: number;
   headers: Record<string, unknown>;
@@ -44,19 +46,19 @@ export type CallBackEnd = (request: BackEndRequest) => Promise<BackEndResponse>;
 
 /** Time and size limits of every call. */
 export interface BackEndCallerOptions {
-  /** Deadline of one call in milliseconds, from connecting to the last byte of the response, retries included. */
+  /** Time limit for one call in milliseconds, from connecting to the last byte of the response, retries included. */
   timeoutMs: number;
   /** Largest response body in bytes. */
   maxResponseBytes: number;
 }
 
-/** Retries of a read whose connection failed, and the pauses between them in milliseconds. */
+/** Maximum number of retries of a read whose connection failed, and the pauses between them in milliseconds. */
 const maxRetries = 2;
 const retryPause = { base: 100, max: 200 };
 /** Idle connections are closed after this many milliseconds. */
 const maxIdleMs = 4_000;
 
-/** Stops axios from adding its own values of these headers. */
+/** Keeps axios from adding its own values for these headers. */
 const suppressedHeaders = { accept: false, 'content-type': false, 'user-agent': false, 'accept-encoding': 'identity' };
 
 /** Creates the client for all back ends of a process. `close` closes its connections. */
@@ -149,7 +151,7 @@ async function send(
     url: target.origin,
     method,
     headers: { ...suppressedHeaders, ...headers },
-    // Node frames an absent body itself: `content-length: 0` for methods that have a body, nothing for GET.
+    // Node itself frames a request without a body: `content-length: 0` for methods that have a body, nothing for GET.
     ...(body.length === 0 ? {} : { data: body }),
     signal,
     transport: exactTransport(target, { isLate, onSend }),
@@ -157,15 +159,19 @@ async function send(
   return { status: response.status, headers: { ...response.headers }, body: response.data };
 }
 
-/** What the transport calls when it has a connection for a request, before it sends the first byte. */
+/**
+ * Callbacks of the transport. It calls them once it has a connection, before it sends the first byte of the request.
+ */
 interface SendHooks {
-  /** Returns true when the request must not be sent any more. */
+  /** Returns true when it is too late to send the request. */
   isLate: () => boolean;
-  /** The request is sent now. For `https:`, the TLS handshake is complete. */
+  /** Called when the request is about to be sent. For `https:`, the TLS handshake is complete. */
   onSend: () => void;
 }
 
-/** Returns Node's HTTP client with an unmodified request target. A URL object would normalise the target. */
+/**
+ * Returns Node's HTTP client, changed to send the request target unmodified. A URL object would normalise the target.
+ */
 function exactTransport(
   { origin, pathAndQuery }: Target,
   { isLate, onSend }: SendHooks,
@@ -188,7 +194,7 @@ function exactTransport(
       abortWhenLate();
       socket.prependOnceListener(isSecure ? 'secureConnect' : 'connect', sendUnlessLate);
     });
-    // Node destroys the connection of an unsolicited 101 without an error, and axios would wait indefinitely.
+    // After an unsolicited 101, Node destroys the connection without an error, and axios would wait indefinitely.
     return clientRequest.once('upgrade', (_response, socket) => {
       socket.destroy();
       clientRequest.emit('error', Object.assign(new Error('101 Switching Protocols'), { code: 'HPE_PAUSED_UPGRADE' }));

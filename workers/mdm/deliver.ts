@@ -1,4 +1,4 @@
-// Sends one JSON request to MDM or to an adaptor. Any 2xx status means that it was delivered.
+// Sends one JSON request to MDM or to an adaptor. Any 2xx status means that the request was delivered.
 
 import { isRetryableStatus } from '#lib/http/statuses.ts';
 import { parseJsonObject } from '#lib/json/json-object.ts';
@@ -11,7 +11,7 @@ import { RetryableError } from './retryable-error.ts';
 
 /** One request to MDM or to an adaptor. */
 export interface Delivery {
-  /** Name of the called system in reasons and log lines. */
+  /** Name of the called system, for reasons and log lines. */
   recipient: string;
   base: string;
   method: 'POST' | 'PATCH';
@@ -23,9 +23,9 @@ export interface Delivery {
 }
 
 /**
- * Sends a POST to MDM and returns the JSON object of the response; empty without a body, null when the body is not a
- * JSON object.
- * @throws RetryableError, TaskFailure as {@link deliver}
+ * Sends a POST to MDM and returns the JSON object in the response; an empty object when there is no body, null when the
+ * body is not a JSON object.
+ * @throws RetryableError or TaskFailure, as {@link deliver} does
  */
 export async function postToMdm(
   { config, callBackEnd }: WorkerDependencies,

@@ -12,8 +12,8 @@ export interface InterestedSystem {
 }
 
 /**
- * Parses MDM's list. An absent list is an empty one.
- * @param cccid the cccid of the PATCH, for entries without their own
+ * Parses MDM's list. A missing list counts as empty.
+ * @param cccid the cccid of the PATCH, used for entries that contain none
  * @throws RetryableError when an entry is invalid: MDM may be repaired before the next attempt
  */
 export function readInterestedSystems(value: unknown, cccid: string | undefined): InterestedSystem[] {

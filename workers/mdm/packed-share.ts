@@ -52,7 +52,9 @@ export function unpackShare<T extends PackedSystem & { sourceExecutionId: string
   }
 }
 
-/** A definition that passes no value would otherwise send the PATCH to a person called `undefined`. */
+/**
+ * Checks that each field is set. Otherwise, a workflow that passes no value would patch a person called `undefined`.
+ */
 function requireText<T extends string>(fields: Record<T, unknown>): asserts fields is Record<T, string> {
   for (const [name, value] of Object.entries(fields))
     if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing, empty or not a string`);

@@ -1,5 +1,4 @@
-// Retries of MDM tasks while MDM or an adaptor is unavailable: the engine reschedules the task until the retry window
-// ends.
+// Retries MDM tasks while MDM or an adaptor is unavailable: the engine reschedules a task until its retry window ends.
 
 import type { Task } from '#lib/conductor/types.ts';
 import type { Config } from '#lib/config/schema.ts';
@@ -7,7 +6,9 @@ import { backoff } from '../backoff.ts';
 import { TaskFailure } from '../task-failure.ts';
 import type { TaskOutcome } from '../worker.ts';
 
-/** The called system is unavailable or busy; the same call may succeed later. The message names the system. */
+/**
+ * Thrown when the called system is unavailable or busy: the same call may succeed later. The message names the system.
+ */
 export class RetryableError extends Error {
   override readonly name = 'RetryableError';
 }
@@ -46,8 +47,9 @@ function retryLater(task: Task, config: Config, outputData: { waitingFor: string
 }
 
 /**
- * Milliseconds since 1970. The time in the queue does not count: no attempt was possible while no worker polled. The
- * engine sets `startTime` at the first poll of a task and keeps it when it schedules the task again.
+ * Returns the time at which a worker first received the task, in milliseconds since 1970. The time in the queue does
+ * not count, because no attempt was possible while no worker polled. The engine sets `startTime` at the first poll of a
+ * task, and does not change it when it schedules the task again.
  */
 function firstReceivedAt(task: Task): number {
   const times = [task['startTime'], task['scheduledTime']].map(Number);

@@ -1,4 +1,4 @@
-// The current task of an asynchronous call chain, so that the back-end client need not receive it as a parameter.
+// Stores the current task of an asynchronous call chain, so that the back-end client does not need a parameter for it.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Span } from '#lib/telemetry/tracing/tracer.ts';

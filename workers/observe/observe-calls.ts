@@ -1,4 +1,4 @@
-// Telemetry of back-end calls: their time, a client span, and the `traceparent` header (W3C Trace Context).
+// Telemetry of back-end calls: their duration, a client span, and the `traceparent` header (W3C Trace Context).
 
 import { CodedFailure } from '../task-failure.ts';
 import type { BackEndRequest, CallBackEnd } from '../back-end/call-back-end.ts';
@@ -34,7 +34,7 @@ function withTrace(request: BackEndRequest, traceparent: string | undefined): Ba
   return traceparent === undefined ? request : { ...request, headers: { ...request.headers, traceparent } };
 }
 
-/** Attributes of the configured server. The path comes from the client and is left out. */
+/** Returns span attributes of the configured server. The path comes from the client and is left out. */
 function attributesOf({ method, base }: BackEndRequest) {
   const { hostname, port } = new URL(base);
   return {

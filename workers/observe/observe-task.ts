@@ -1,4 +1,4 @@
-// Telemetry of tasks: a consumer span, and the time of back-end calls in the task's output.
+// Telemetry of tasks: creates a consumer span, and adds the duration of back-end calls to the output of the task.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { traceparentOf } from '#lib/envelope/traceparent.ts';

@@ -9,7 +9,10 @@ export interface IssuedToken {
   expires_in?: number;
 }
 
-/** Assumed when neither response nor token states a lifetime (RFC 6749 section 5.1 only recommends `expires_in`). */
+/**
+ * Lifetime that is assumed when neither the response nor the token states one (RFC 6749 section 5.1 only recommends
+ * `expires_in`).
+ */
 const unknownLifetimeSeconds = 60;
 /** Fraction of its lifetime after which a token is renewed in the background. */
 const renewAfter = 0.8;
@@ -32,7 +35,7 @@ export class AccessToken {
   }
 
   /**
-   * Returns a token that has not expired; renews it in the background late in its life.
+   * Returns a token that has not expired. Near the end of its lifetime, the token is renewed in the background.
    * @throws the error of `issue`
    */
   async get(): Promise<string> {

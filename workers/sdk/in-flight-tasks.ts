@@ -17,13 +17,13 @@ export interface InFlightTask {
   readonly sinceSentMs: () => number;
   /** The engine times the task out after this many seconds without an update; 0: never. */
   readonly responseTimeoutSeconds: number;
-  /** False once the task has a result, which is still to be accepted. */
+  /** False once the task has a result, which has yet to be accepted. */
   isRunning: boolean;
 }
 
 /**
- * Fraction of the response timeout in which a write may start. The rest is for the call itself: when the engine times
- * the task out, no write is in flight to the back end, and the reconciler can read the record.
+ * Fraction of the response timeout within which a write may start. The rest is for the call itself, so that no write is
+ * in flight to the back end when the engine times the task out and the reconciler reads the record.
  */
 const writeStartFraction = 2 / 3;
 
@@ -75,7 +75,7 @@ export class InFlightTasks {
     return responseTimeoutSeconds > 0 && sinceSentMs() > responseTimeoutSeconds * 1_000 * writeStartFraction;
   }
 
-  /** Notes that a task has a result: another task may start. */
+  /** Records that a task has a result, so that another task may start. */
   finished(taskId: string): void {
     const task = this.#tasks.get(taskId);
     if (task?.isRunning !== true) return;
@@ -84,9 +84,9 @@ export class InFlightTasks {
   }
 
   /**
-   * Removes a task whose result was accepted or given up.
-   * @param task the delivery that the result belongs to, as `get` returned it. A later delivery of the task stays: it can
-   *   arrive before the response that accepts the result
+   * Removes a task whose result was accepted or abandoned.
+   * @param task the delivery that the result belongs to, as `get` returned it. A later delivery of the task is not
+   *   removed; it can arrive before the response that accepts the result
    */
   remove(taskId: string, task: InFlightTask | undefined): void {
     if (this.#tasks.get(taskId) !== task) return;

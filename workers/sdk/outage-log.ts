@@ -3,12 +3,10 @@
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 
-/**
- * Consecutive failures that count as an outage. One failure may be a closed keep-alive connection.
- */
+/** Number of consecutive failures that count as an outage. A single failure may be a closed keep-alive connection. */
 const outageThreshold = 2;
 
-/** Counts failed calls, and logs the start and end of an outage. */
+/** Counts failed calls, and logs the start and the end of each outage. */
 export class OutageLog {
   readonly #log: Logger;
   readonly #refused = new Set<string>();

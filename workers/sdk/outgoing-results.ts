@@ -1,5 +1,5 @@
-// Results on their way to the engine: sent in batches, and resent until the engine accepts them or has timed the task
-// out.
+// Queues task results for the engine: they are sent in batches, and resent until the engine accepts them or has timed
+// the task out.
 
 import type { TaskResult } from '#lib/conductor/types.ts';
 import { isRetryableStatus } from '#lib/http/statuses.ts';
@@ -18,21 +18,21 @@ export interface OutgoingResult {
   readonly task: InFlightTask | undefined;
   /** When to give up (performance.now()). */
   readonly until: number;
-  /** Attempts that have failed. */
+  /** Number of attempts that have failed. */
   failures: number;
 }
 
-/** What {@link OutgoingResults} needs. */
+/** Options of {@link OutgoingResults}. */
 export interface OutgoingResultsOptions {
   inFlightTasks: InFlightTasks;
   log: Logger;
-  /** Aborts the retries: results that were not accepted are given up. */
+  /** Aborts the retries: results that have not been accepted are abandoned. */
   abandoned: AbortSignal;
   /** Called when there are results to send. */
   onReady: () => void;
 }
 
-/** Pauses in milliseconds between attempts of one result. */
+/** Pauses between attempts to send one result, in milliseconds. */
 const retryPause = { base: 50, max: 1_000 };
 /**
  * A result is retried for this many response timeouts: an engine that was unavailable for that long could not time the
@@ -83,14 +83,14 @@ export class OutgoingResults {
   }
 
   /**
-   * Sends a result again after a pause, or gives it up.
+   * Sends a result again after a pause, or abandons it.
    * @param status status in the router's response to this result; undefined when the whole exchange has failed
    */
   failed(outgoing: OutgoingResult, reason: string, status?: number): void {
     const { abandoned } = this.#options;
     if (status !== undefined && isPermanentRejection(status)) return this.#reject(outgoing, reason);
     if (abandoned.aborted || performance.now() >= outgoing.until) return this.#giveUp(outgoing, reason);
-    // When a whole exchange fails, the start of the outage is logged.
+    // When a whole exchange fails, the start of the outage is logged instead.
     if (status !== undefined && outgoing.failures === 0) this.#logRejection(outgoing, reason, 'warn');
     outgoing.failures += 1;
     const timer = setTimeout(
@@ -113,7 +113,7 @@ export class OutgoingResults {
     const { result } = outgoing;
     if (result.status !== 'COMPLETED') return this.#giveUp(outgoing, reason);
     this.#logRejection(outgoing, reason);
-    // The task stays in flight, so that a drain waits for the failure.
+    // The task stays in flight, so that a drain waits until the engine has accepted the failure.
     this.#queue({ ...outgoing, ...replacementOf(result), failures: 0 });
   }
 

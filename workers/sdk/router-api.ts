@@ -1,4 +1,4 @@
-// HTTP client of the workers for the router's task API (/conductor/api), authenticated with an access token.
+// The workers' HTTP client for the router's task API (/conductor/api). It authenticates with an access token.
 
 import { lookup } from '#lib/http/lookup.ts';
 import { oneCallPerConnection, Pool } from '#lib/http/undici.ts';
@@ -6,17 +6,17 @@ import { EngineError } from '#lib/conductor/engine-error.ts';
 import { sendCall } from '#lib/conductor/send-call.ts';
 import { AccessToken, type IssuedToken } from './access-token.ts';
 
-/** Address of the task API, credentials of the worker, and the default deadline. */
+/** Options of {@link RouterApi}. */
 export interface RouterApiOptions {
-  /** `conductor.apiURL`. */
+  /** Address of the task API: `conductor.apiURL`. */
   apiURL: string;
   clientId: string;
   clientSecret: string;
-  /** Default deadline of a call in milliseconds. */
+  /** Default timeout of a call, in milliseconds. */
   timeoutMs: number;
 }
 
-/** One call of the task API. */
+/** One call to the task API. */
 export interface ApiCall {
   method: 'GET' | 'POST';
   /** Path below the API's base, with the query. */
@@ -24,7 +24,7 @@ export interface ApiCall {
   body?: string;
   /** Media type of the body; default: JSON. */
   type?: string;
-  /** Deadline in milliseconds; default: that of the client. */
+  /** Timeout of this call, in milliseconds; default: that of the client. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -35,12 +35,12 @@ export interface ApiResponse {
   text: string;
 }
 
-/** The router is unreachable or issued no token. The message is short enough for a log line. */
+/** Thrown when the router is unreachable or issued no token. The message is short enough for a log line. */
 export class ApiUnavailable extends Error {
   override readonly name = 'ApiUnavailable';
 }
 
-/** Client of one router. Retries only a call whose token was rejected with 401. */
+/** A client of one router. It retries a call only when the token was rejected with 401. */
 export class RouterApi {
   readonly #options: RouterApiOptions;
   readonly #prefix: string;

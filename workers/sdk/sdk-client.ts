@@ -1,4 +1,4 @@
-// A client for the Conductor SDK's task runners that turns polls and updates into exchanges and rejects all other
+// A client for the Conductor SDK's task runners. It turns their polls and updates into exchanges, and rejects all other
 // calls.
 
 import type { TaskRunner } from '@io-orkes/conductor-javascript';
@@ -15,13 +15,13 @@ interface SdkCall {
 }
 
 /**
- * Response "no next task" to every update: tasks come from polls, because the SDK drops a task that an update returns
- * while the SDK stops.
+ * The response to every update, which says that there is no next task. Tasks come only from polls, because the SDK
+ * drops a task that an update returns while the SDK stops.
  */
 const noNextTask = { response: { ok: true, status: 204 } } as const;
 
 /**
- * Creates the client. Its calls become exchanges with `conductor.apiURL`; the SDK's environment variables
+ * Creates the client. Its calls become exchanges with the router at `conductor.apiURL`; the SDK's environment variables
  * (CONDUCTOR_SERVER_URL, CONDUCTOR_AUTH_KEY), timeouts and retries have no effect.
  */
 export function createSdkClient(exchange: TaskExchange): SdkClient {

@@ -1,4 +1,4 @@
-// Exchanges with the router: one request reports the results of tasks and waits for the next ones, of all task types.
+// Exchanges results and tasks with the router: one request reports results and waits for the next tasks, of all types.
 
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 import { backoff, pause } from '../backoff.ts';
@@ -7,15 +7,15 @@ import type { OutageLog } from './outage-log.ts';
 import { type OutgoingResult, OutgoingResults, type OutgoingResultsOptions } from './outgoing-results.ts';
 import type { RouterApi } from './router-api.ts';
 
-/** What {@link TaskExchange} needs, with the limits of its exchanges. */
+/** Options of {@link TaskExchange}. */
 export interface TaskExchangeOptions extends Omit<OutgoingResultsOptions, 'onReady'> {
   api: RouterApi;
   inFlightTasks: InFlightTasks;
   outageLog: OutageLog;
   workerId: string;
-  /** Task domain whose tasks are wanted; undefined: tasks without a domain. */
+  /** Task domain whose tasks are requested; undefined: tasks without a domain. */
   domain: string | undefined;
-  /** Tasks of one type that run at once. */
+  /** Maximum number of tasks of one type that run at once. */
   concurrency: number;
   /** How long the router may hold an exchange, in milliseconds. */
   pollTimeoutMs: number;
@@ -35,18 +35,18 @@ interface Wanted {
 /** The tasks of one type on their way to the task runner. */
 interface Inbox {
   tasks: Task[];
-  /** Open exchanges that wait for tasks of this type. */
+  /** Number of open exchanges that wait for tasks of this type. */
   exchanges: number;
   /** Maximum number of tasks that open exchanges may return. */
   reserved: number;
-  /** Gives tasks to the poll of the task runner; undefined while it does not poll. */
+  /** Passes tasks to the pending poll of the task runner; undefined while no poll is pending. */
   deliver: ((tasks: readonly Task[]) => void) | undefined;
 }
 
 /** The router's response. */
 interface ExchangeResponse {
   readonly tasks: readonly Task[];
-  /** One for each result; absent when all were accepted. */
+  /** One status for each result; absent when all results were accepted. */
   readonly statuses?: readonly number[];
   /** Task types that the worker may not take. */
   readonly refused?: readonly string[];
@@ -55,8 +55,8 @@ interface ExchangeResponse {
 }
 
 /**
- * Maximum number of exchanges that wait for tasks of one type. With a second one, a worker can receive its next task
- * while the other exchange carries a result, and a load balancer can spread the two over two routers.
+ * Maximum number of exchanges that wait for tasks of one type. With two exchanges, a worker can receive its next task
+ * through one while the other carries a result, and a load balancer can spread them over two routers.
  */
 const maxWaiting = 2;
 /** Pauses in milliseconds while the router is unavailable: short, so that work resumes within a second or two. */
@@ -65,16 +65,16 @@ const outagePause = { base: 100, max: 1_000 };
 const rejectionPause = { base: 200, max: 5_000 };
 /** Pauses after empty responses that arrived long before the timeout. */
 const emptyPause = { base: 20, max: 1_000 };
-/** Time after the timeout of an exchange, in milliseconds, before the router counts as hanging. */
+/** How long after the timeout of an exchange the router counts as hanging, in milliseconds. */
 const graceMs = 10_000;
 
-/** Brings tasks to the task runners and their results to the router. Slows down during outages. */
+/** Passes tasks to the task runners, and their results to the router. Slows down during outages. */
 export class TaskExchange {
   readonly #options: TaskExchangeOptions;
   readonly #results: OutgoingResults;
   readonly #inboxes = new Map<string, Inbox>();
   #sendsSoon = false;
-  /** True while no tasks are asked for, after a failure or an early empty response. */
+  /** True while no tasks are requested, after a failure or an early empty response. */
   #isPaused = false;
   #failures = 0;
   #failedAt = 0;
@@ -105,13 +105,13 @@ export class TaskExchange {
     this.#results.add(result);
   }
 
-  /** Ends every open poll; each returns no tasks. Call it when no exchange is open. */
+  /** Ends all pending polls, which return no tasks. Call it when no exchange is open. */
   stop(): void {
     this.#isStopped = true;
     for (const { deliver } of this.#inboxes.values()) deliver?.([]);
   }
 
-  /** Sends at the end of this turn of the event loop, so that results of one turn travel together. */
+  /** Sends at the end of this turn of the event loop, so that results of one turn are sent together. */
   #sendSoon(): void {
     if (this.#sendsSoon) return;
     this.#sendsSoon = true;
@@ -122,7 +122,7 @@ export class TaskExchange {
     });
   }
 
-  /** Sends results, and waits for tasks for which there is capacity. Does nothing when there is neither. */
+  /** Sends results, and waits for tasks if there is capacity. Does nothing without results and without capacity. */
   #exchange(results: readonly OutgoingResult[]): void {
     const wanted = this.#reserve(results);
     if (results.length === 0 && wanted.length === 0) return;
@@ -166,7 +166,7 @@ export class TaskExchange {
     return wanted;
   }
 
-  /** True when a type has free capacity and no exchange waits for its tasks. */
+  /** Returns true when a type has free capacity and no exchange waits for tasks of this type. */
   #hasUnpolledType(): boolean {
     return [...this.#inboxes].some(([taskType, inbox]) => inbox.exchanges === 0 && this.#freeOf(taskType, inbox) > 0);
   }
@@ -273,8 +273,8 @@ function isRejection(status: number | undefined): boolean {
 
 /**
  * Parses a response. Drops entries that are not tasks, and tasks of types that were not requested.
- * @throws Error when the text is not an exchange's response. The message does not quote the text, which contains client
- *   data
+ * @throws Error when the text is not a response to an exchange. The message does not quote the text, which contains
+ *   client data
  */
 function parseResponse(text: string, isWanted: (task: Task) => boolean): ExchangeResponse {
   const response = parseJson(text) as ExchangeResponse | undefined;

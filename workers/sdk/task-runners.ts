@@ -4,15 +4,15 @@ import { TaskRunner } from '@io-orkes/conductor-javascript';
 import type { Task } from '#lib/conductor/types.ts';
 import type { TaskOutcome, Worker } from '../worker.ts';
 
-/** Workers, client and limits of {@link startTaskRunners}. */
+/** Options of {@link startTaskRunners}. */
 export interface TaskRunnersOptions {
-  /** Workers whose `execute` never rejects; otherwise, the SDK would send a stack trace to the engine. */
+  /** Workers whose `execute` never rejects; after a rejection, the SDK would send a stack trace to the engine. */
   workers: readonly Worker[];
   client: ConstructorParameters<typeof TaskRunner>[0]['client'];
   workerId: string;
   /** Task domain that is polled; undefined: tasks without a domain. */
   domain: string | undefined;
-  /** Tasks of one type that run at once. */
+  /** Maximum number of tasks of one type that run at once. */
   concurrency: number;
 }
 
@@ -27,7 +27,7 @@ export function startTaskRunners(options: TaskRunnersOptions): () => Promise<voi
         options: {
           workerID: options.workerId,
           domain: options.domain,
-          // A runner at its limit checks again every pollInterval. A limit that is one too high keeps the runner
+          // A runner at its limit checks again every pollInterval. With a limit that is one too high, the runner stays
           // inside a poll instead, and the exchange waits for capacity (task-exchange.ts).
           concurrency: options.concurrency + 1,
           pollInterval: 0,

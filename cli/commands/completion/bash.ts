@@ -38,7 +38,9 @@ function completeValue(value: OptionValue['value']): string {
   return `COMPREPLY=($(compgen -W '${value.words.join(' ')}' -- "$current"));`;
 }
 
-/** Keeps names with spaces whole and lets bash quote them. Bash 3.2 has no compopt. */
+/**
+ * Completes paths: names with spaces stay whole, and bash quotes them. Bash 3.2 has no compopt; its error is discarded.
+ */
 function completePath(kind: '-f' | '-d'): string {
   return `local IFS=$'\\n'; compopt -o filenames 2> /dev/null; COMPREPLY=($(compgen ${kind} -- "$current"));`;
 }

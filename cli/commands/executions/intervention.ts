@@ -1,4 +1,4 @@
-// The shared implementation of `executions retry`, `terminate` and `cancel`.
+// Implements the commands `executions retry`, `terminate` and `cancel`.
 
 import {
   previewInterventions,
@@ -25,7 +25,7 @@ const pastTense = { retry: 'retried', terminate: 'terminated', cancel: 'cancelle
 
 /**
  * Returns the command that applies an intervention to the given executions.
- * @param words description and examples of its help
+ * @param words description and examples for the help
  */
 export function interventionCommand(
   intervention: Intervention,
@@ -80,7 +80,10 @@ async function run(
   }
 }
 
-/** Stops at the first execution for which the engine fails: the results must show what was done before it. */
+/**
+ * Stops at the first execution for which the engine fails. It does not throw, because the results must show what was
+ * done before the failure.
+ */
 async function carryOutAll(
   ids: readonly string[],
   carryOut: (id: string) => Promise<InterventionResult>,

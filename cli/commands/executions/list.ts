@@ -1,4 +1,4 @@
-// The command `executions list`: the newest executions by route, client, workflow, state and time.
+// The command `executions list`: lists the newest executions, filtered by route, client, workflow, state and time.
 
 import {
   type ExecutionFilter,

@@ -19,7 +19,8 @@ export interface ShownPayload {
 }
 
 /**
- * Decodes request and response. For a binary body, only the size is shown. Undecodable parts are shown with the reason.
+ * Decodes the request and the response. For a binary body, only the size is shown. If one of the two cannot be decoded,
+ * the reason is shown in its place.
  */
 export function readPayload({ workflowId, input, output }: WholeExecution, config: Config): ShownPayload {
   const codec = createPayloadCodec(config);

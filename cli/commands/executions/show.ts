@@ -1,4 +1,4 @@
-// The command `executions show`: one execution with its tasks, in order.
+// The command `executions show`: shows one execution with its tasks in order.
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -47,7 +47,7 @@ export const showExecution: CommandDefinition<ShowOptions> = {
   run: runShow,
 };
 
-/** Reads one execution. @throws ConfigError, EngineError, or CommandError when the engine does not have it */
+/** Reads one execution. @throws ConfigError, EngineError, or CommandError when the engine has no such execution */
 async function runShow(options: ShowOptions, { args, host }: Pick<CommandContext, 'args' | 'host'>): Promise<Outcome> {
   const id = parseExecutionId(args[0] ?? '');
   const engine = await openEngine(options, host);

@@ -1,4 +1,4 @@
-// Finds out where npm gets this package from, for the dependency in the package.json of a new gateway.
+// Determines the file or URL of this package that the package.json of a new gateway depends on.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join, relative, resolve } from 'node:path';
 import { productDir } from '#lib/config/folders.ts';
 import { CommandError } from '../../outcome.ts';
 
-/** npm lists all files of the package, which takes more than Node's default of 1 MiB. */
+/** Maximum output of `npm pack`. It lists all files of the package, which exceeds Node's default of 1 MiB. */
 const maxPrintedBytes = 67_108_864;
 
 const name = 'service-router';
@@ -15,12 +15,12 @@ const name = 'service-router';
 const compiledFile = 'dist/dev/setup/run.mjs';
 
 /**
- * Returns the dependency for a gateway in this folder: the file or URL that this package was installed from. It is never a
- * version, because npm could ask another registry for it: the gateway does not have the `.npmrc` of the installation. A
- * checkout packs itself into the folder, so that the gateway does not depend on the checkout.
- * @param product the product's code: a checkout, or `node_modules/service-router/dist` below the folder that the package
- *   is installed in
- * @throws CommandError when it is unknown where the package comes from, or it is not compiled; Error with npm's output
+ * Returns the dependency for a gateway in this folder: the file or URL that this package was installed from. It is
+ * never a version, because npm might ask a different registry for it: the gateway does not have the `.npmrc` of the
+ * installation. A checkout packs itself into the folder, so that the gateway does not depend on the checkout.
+ * @param product the product's code: a checkout, or `node_modules/service-router/dist` below the folder that the
+ *   package is installed in
+ * @throws CommandError when the source of the package is unknown, or npm did not compile it; Error with npm's output
  *   when packing fails
  */
 export function findPackageSource(folder: string, product = productDir): string {
@@ -40,7 +40,7 @@ export function fileDependency(folder: string, path: string): string {
   return `file:${relative(resolve(folder), resolve(path))}`;
 }
 
-/** Returns where npm got the package from, according to npm's own record; empty without that record, as with pnpm. */
+/** Returns the source of the package as npm recorded it; empty when there is no such record, as with pnpm. */
 function resolvedSource(installation: string): string {
   const file = join(installation, 'node_modules/.package-lock.json');
   if (!existsSync(file)) return '';

@@ -9,12 +9,12 @@ const template = fileURLToPath(new URL('./template', import.meta.url));
 /** Name of the gateway in the template, which is itself a working gateway. */
 const templateName = 'my-gateway';
 
-/** npm leaves files of these names out of packages, so the template has them without their dot. */
+/** npm leaves files with these names out of packages, so the template contains them without the leading dot. */
 const dotFiles: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
 
 /**
  * Writes the files, which must not exist yet.
- * @param dependency what package.json names as the version of `service-router`
+ * @param dependency value of `service-router` in the dependencies of package.json
  * @returns the written files, relative to the folder
  */
 export function writeGateway(folder: string, name: string, dependency: string): string[] {

@@ -1,4 +1,4 @@
-// Explains why a token is refused, with the token's claims and the configured requirements.
+// Explains why a token is refused, by comparing its claims with the configured requirements.
 
 import type { Config } from '#lib/config/schema.ts';
 import {
@@ -23,7 +23,7 @@ export interface Refusal {
  * Explains the error of a token check.
  * @param error error that `AccessTokens.check` threw
  * @param claims claims of the token, not verified; null when the token cannot be decoded
- * @throws error when it is neither a ProviderError nor an InvalidTokenError
+ * @throws the same error when it is neither a ProviderError nor an InvalidTokenError
  */
 export function explainRefusal(error: unknown, claims: ShownClaims | null, config: Config): Refusal {
   if (error instanceof ProviderError) {

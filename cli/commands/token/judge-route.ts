@@ -1,4 +1,4 @@
-// Evaluates whether a route accepts a request, with the code of the route's policies.
+// Evaluates whether a route accepts a request, using the code of the route's policies.
 
 import type { Config } from '#lib/config/schema.ts';
 import { evaluateCondition } from '../../../gateway/configuration/evaluate-condition.ts';
@@ -13,14 +13,14 @@ export interface Judgement {
   readonly method: string;
   /** `undecided`: refused only if the condition of a step is met, which depends on more than method and path. */
   readonly outcome: 'passes' | 'refused' | 'undecided';
-  /** HTTP status of the response when the request is refused, or may be. */
+  /** HTTP status of the response when the request is refused or may be refused. */
   readonly status?: number;
   readonly reason?: string;
 }
 
 /**
  * Evaluates the methods, paths and policies of a route in order, and returns the first certain refusal, or else the
- * first possible one. Rate limits and admission do not count, since they depend on the current load.
+ * first possible one. Rate limits and admission are ignored, since they depend on the current load.
  */
 export function judgeRoute(
   route: GatewayRoute,

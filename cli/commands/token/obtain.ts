@@ -9,7 +9,7 @@ import { ProviderError } from '../../../plugins/oauth2/provider/provider-error.t
 import { routerUrlOf } from '../../engine/engine-access.ts';
 import { CommandError } from '../../outcome.ts';
 
-/** The options that select where the token comes from. */
+/** The options that select the source of the token. */
 export interface TokenSource {
   /** `-` is standard input. */
   readonly tokenFile?: string;

@@ -47,7 +47,7 @@ function createCourseShell(college: College, section: Section): CourseShell {
   return { courseShellId, sisTermId, sisSectionId, sisCourseId, title, published: sisTermId !== '2027SP' };
 }
 
-/** Distributes the students over the sections: one third each, in turn. */
+/** Distributes the students over the sections: each section gets every third student. */
 function createEnrollments(college: College, section: Section, index: number): Enrollment[] {
   const courseShellId = shellIdOf(college, section);
   const teachers = new Set(college.sections.flatMap(({ instructors }) => instructors.map((each) => each.sisPersonId)));

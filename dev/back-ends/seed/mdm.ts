@@ -27,7 +27,7 @@ export const interestedSystems: readonly SystemSeed[] = [
 const one = (sisPersonId: string): PersonSeed => ({ misCode: '001', sisPersonId });
 const two = (sisPersonId: string): PersonSeed => ({ misCode: '002', sisPersonId });
 
-/** The mapped persons. Some persons who are at one college only are not mapped. */
+/** The mapped persons. Some persons who belong to only one college are not mapped. */
 export const crosswalk: readonly CrosswalkSeed[] = [
   { goldenId: 'GR-100017', persons: [one('0318204'), two('B00417733')] },
   { goldenId: 'GR-100024', persons: [one('0320991'), two('B00418052')] },

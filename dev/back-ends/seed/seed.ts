@@ -38,7 +38,7 @@ function seedCollege(store: Store, { misCode, terms, sections, persons }: Colleg
   for (const person of persons) insertPerson(store, person);
 }
 
-/** Each golden record gets the cccid of its first college. */
+/** Each golden record gets the cccid that its person has at the first college. */
 function seedCrosswalk(store: Store, colleges: readonly College[]): void {
   const now = new Date().toISOString();
   for (const { goldenId, persons } of crosswalk) {

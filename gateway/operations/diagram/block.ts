@@ -1,4 +1,4 @@
-// The parts of a diagram: nodes one after the other, side by side, or in a loop.
+// The data model of a diagram: nodes that stand one after the other, side by side, or in a loop.
 
 /** State of a part. `idle`: not reached. */
 export type Meaning = 'good' | 'open' | 'late' | 'bad' | 'idle';
@@ -9,7 +9,7 @@ export interface NodeBlock {
   readonly title: string;
   readonly subtitle: string;
   readonly meaning: Meaning;
-  /** Control tasks of the engine have round ends. */
+  /** True for a control task of the engine, which is drawn with round ends. */
   readonly isControl?: boolean;
   /** Page that the node links to. */
   readonly href?: string | undefined;
@@ -21,7 +21,7 @@ export interface NodeBlock {
 export interface Branch {
   readonly label: string;
   readonly block: Block;
-  /** False: the execution did not go this way. */
+  /** False when the execution did not take this branch. */
   readonly isTaken: boolean;
 }
 

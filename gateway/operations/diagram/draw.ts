@@ -1,4 +1,4 @@
-// Draws a diagram as SVG, from top to bottom, without inline styles (the pages' CSP forbids them).
+// Draws a diagram as SVG, from top to bottom. It uses no inline styles, because the CSP of the pages forbids them.
 
 import { Html, html } from '../pages/html.ts';
 import type { Block, Branch, NodeBlock } from './block.ts';
@@ -6,9 +6,9 @@ import type { Block, Branch, NodeBlock } from './block.ts';
 const node = { width: 224, height: 50 };
 const gap = 26;
 const branchGap = 14;
-/** Height of the lines above the branches of a split, including their labels, and below the branches. */
+/** Height of the lines above the branches of a split (including the labels of the branches) and below them. */
 const fan = { above: 46, below: 24 };
-/** The same for a single branch, whose line has a label and does not fork. */
+/** The same heights for a split with a single branch, whose line has a label and does not fork. */
 const straight = { above: 40, below: 0 };
 const loopPadding = { side: 12, above: 46, below: 22 };
 const emptyBranchWidth = 84;
@@ -117,7 +117,7 @@ function drawLoop(block: Extract<Block, { kind: 'loop' }>, x: number, y: number)
     ${draw(block.block, x, inner)}`;
 }
 
-/** Symbols that distinguish the states without colours. */
+/** Symbols that make states distinguishable without colours. */
 const signs: Readonly<Record<NodeBlock['meaning'], string>> = { good: '✓', open: '…', late: '!', bad: '✕', idle: '' };
 
 function drawNode({ title, subtitle, meaning, isControl, href, isCurrent }: NodeBlock, x: number, y: number): Html {

@@ -1,4 +1,4 @@
-// Turns a workflow definition and the tasks that an execution has run into a diagram.
+// Creates the diagram of an execution from its workflow definition and its executed tasks.
 
 import { nameOfState } from '#lib/conductor/executions/names.ts';
 import type { ExecutedTask } from '#lib/conductor/executions/execution.ts';
@@ -6,7 +6,8 @@ import { meaningOf } from '../pages/state.ts';
 import type { Block, Branch, Meaning, NodeBlock } from './block.ts';
 
 /**
- * A task of any workflow definition on the engine. It may have a type or fields that this product's definitions lack.
+ * A task of any workflow definition on the engine. It may have a type or fields that the definitions of this product do
+ * not use.
  */
 export interface DefinedTask {
   readonly name?: string;
@@ -20,7 +21,7 @@ export interface DefinedTask {
   readonly subWorkflowParam?: { readonly name?: unknown };
 }
 
-/** Tasks of an execution by reference name without the iteration number; the latest attempt of each iteration. */
+/** The latest attempt of each iteration of each task, by reference name without the iteration number. */
 type Executed = ReadonlyMap<string, readonly ExecutedTask[]>;
 
 const controlTypes: readonly string[] = [
@@ -130,14 +131,16 @@ function nodeOf({ taskReferenceName, type, sink, subWorkflowParam }: DefinedTask
   };
 }
 
-/** Returns the page of the execution that a task has started; undefined when it has started none. */
+/** Returns the path of the page of the execution that a task has started; undefined when it has started none. */
 function startedExecution(task: ExecutedTask | undefined): string | undefined {
   const id = task?.subWorkflowId ?? task?.outputData?.['subWorkflowId'] ?? task?.outputData?.['workflowId'];
   const isStart = task?.taskType === 'SUB_WORKFLOW' || task?.taskType === 'START_WORKFLOW';
   return isStart && typeof id === 'string' && id !== '' ? `/executions/${encodeURIComponent(id)}` : undefined;
 }
 
-/** The engine appends `__<n>` to the reference names of the tasks in a loop. */
+/**
+ * Groups tasks by reference name without `__<n>`, which the engine appends to the reference names of tasks in a loop.
+ */
 function groupByName(tasks: readonly ExecutedTask[]): Executed {
   const latest = new Map<string, ExecutedTask>();
   for (const task of tasks) {

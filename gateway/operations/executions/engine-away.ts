@@ -1,9 +1,9 @@
-// The message of a page when the engine does not respond or rejects a call.
+// Renders the message that a page shows when the engine does not respond or rejects a call.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import { type Html, html } from '../pages/html.ts';
 
-/** Returns the explanation of an EngineError. @throws any other error */
+/** Renders an explanation of an EngineError. @throws any other error */
 export function engineAwayView(error: unknown): Html {
   if (!(error instanceof EngineError)) throw error;
   const what = error.kind === 'refused' ? 'The engine refused the call' : 'The engine does not respond';

@@ -1,4 +1,4 @@
-// The pages' read-only access to the engine: GET only, few connections, a deadline for each page.
+// Gives the pages read-only access to the engine: only GET requests, few connections, and a deadline for each page.
 
 import type { ServerResponse } from 'node:http';
 import { Engine } from '#lib/conductor/engine.ts';
@@ -8,19 +8,22 @@ import type { ExecutionReader } from '#lib/conductor/executions/find-executions.
 import type { SendRequest } from '#lib/conductor/send-call.ts';
 import type { Config } from '#lib/config/schema.ts';
 
-/** Time for all calls of one page, in milliseconds. */
+/** Time limit for all calls of one page, in milliseconds. */
 const pageMs = 10_000;
-/** Connections to each server of the engine: they limit what all open pages together cost the engine. */
+/** Number of connections to each server of the engine. It limits the load that all open pages together cause. */
 const connections = 2;
 
 /** Creates readers of executions for the pages. */
 export interface EngineReaders {
-  /** Returns a reader for one response. Its calls end when the client goes away or at the deadline of the page. */
+  /**
+   * Returns a reader for one response. Its calls are aborted when the client disconnects or the deadline of the page
+   * passes.
+   */
   open(response: ServerResponse): ExecutionReader;
   close(): Promise<void>;
 }
 
-/** Creates the readers. No connection is made before the first call. */
+/** Creates the readers. No connection is opened before the first call. */
 export function createEngineReaders(config: Pick<Config, 'conductor.url' | 'conductor.timeoutMs'>): EngineReaders {
   const timeoutMs = Math.min(config['conductor.timeoutMs'], pageMs / 2);
   const engine = new Engine({ url: config['conductor.url'], timeoutMs, connections });

@@ -1,4 +1,5 @@
-// HTTP handlers of one execution: its page, and the part that refreshes itself until no further change is expected.
+// HTTP handlers for one execution: its page, and the part of the page that refreshes itself until no change is
+// expected.
 
 import type { ServerResponse } from 'node:http';
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
@@ -16,7 +17,7 @@ import { readRound, type Round, stepsOf } from './round.ts';
 /** Dependencies of the page. */
 export interface ExecutionPageOptions {
   readonly readers: EngineReaders;
-  /** Base URL of the engine's UI (`conductor.uiURL`); without it, there are no links to it. */
+  /** Base URL of the engine's UI (`conductor.uiURL`); without it, the page has no links to the UI. */
   readonly uiURL: string | undefined;
   /** Returns the active event handlers. */
   readonly handlers: () => readonly EventHandler[];
@@ -26,7 +27,7 @@ export interface ExecutionPageOptions {
 const refreshMs = 3_000;
 /** How long after the end of an execution its events may still start follow-up executions, in milliseconds. */
 const settleMs = 120_000;
-/** The same for an event whose execution is missing: the reconciler may start it after an outage, in milliseconds. */
+/** The same when the execution of an event is missing: after an outage, the reconciler may start it later. */
 const repairMs = 3_600_000;
 
 /** Returns the handlers by path. */

@@ -1,4 +1,4 @@
-// Renders one execution: its facts, follow-up executions, timeline, diagram, and masked input and output.
+// Renders one execution: its properties, follow-up executions, timeline, diagram, and masked input and output.
 
 import { callerOf } from '#lib/conductor/executions/caller.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';

@@ -1,4 +1,4 @@
-// The filter of the list of executions: parses it from the query of the URL and converts it to a search.
+// Parses the filter of the execution list from the query of a URL, and converts it to a search.
 
 import type { ExecutionFilter, SearchBounds } from '#lib/conductor/executions/find-executions.ts';
 import { failedStatuses, openStatuses } from '#lib/conductor/executions/has-ended.ts';
@@ -42,7 +42,7 @@ export const ageChoices: Readonly<Record<string, { name: string; ms: number }>> 
 };
 const defaultAge = '24h';
 
-/** Executions on one page. */
+/** Maximum number of executions on one page. */
 const pageSize = 25;
 /** Maximum number of index rows that one page reads when the index cannot apply the filter. */
 const maxScanned = 500;
@@ -54,7 +54,7 @@ export function parseListQuery(query: URLSearchParams): ListQuery {
   const state = text('state');
   return {
     ...{ route: text('route'), workflow: text('workflow'), state, client: text('client'), id: text('id') },
-    // A running execution that hangs may be old.
+    // Running executions of any age are listed by default, because one that hangs may be old.
     since: text('since') === '' ? (state === 'running' ? 'all' : defaultAge) : text('since'),
     ...{ until: text('until'), asOf: text('asOf') },
     offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
@@ -77,7 +77,8 @@ export interface Search {
 }
 
 /**
- * Returns the search for a query, or the problems of the query, one line each. `id` is not part of the search.
+ * Returns the search for a query, or the problems of the query, one line each. `id` is checked, but it is not part of
+ * the search.
  * @param now milliseconds since 1970
  */
 export function toSearch(query: ListQuery, now: number): Search | { readonly problems: readonly string[] } {
@@ -111,7 +112,7 @@ export function toSearch(query: ListQuery, now: number): Search | { readonly pro
   };
 }
 
-/** Returns milliseconds since 1970; undefined for no bound, NaN for an invalid text. */
+/** Converts an age or a time to milliseconds since 1970. Returns undefined for no bound, NaN for an invalid text. */
 function momentOf(text: string, now: number): number | undefined {
   const age = Object.hasOwn(ageChoices, text) ? ageChoices[text] : undefined;
   if (age !== undefined) return age.ms === Number.POSITIVE_INFINITY ? undefined : now - age.ms;

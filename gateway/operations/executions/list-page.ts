@@ -1,4 +1,4 @@
-// HTTP handlers of the list of executions and of the find box.
+// HTTP handlers for the list of executions and for the find box.
 
 import type { ServerResponse } from 'node:http';
 import { type ExecutionList, type ExecutionReader, findExecutions } from '#lib/conductor/executions/find-executions.ts';
@@ -16,7 +16,9 @@ import { executionTable, filterForm, type Suggestions } from './list-view.ts';
 export interface ListOptions {
   readonly readers: EngineReaders;
   readonly suggestions: () => Suggestions;
-  /** Returns the latest execution that this router knows, to tell an engine without an index from an idle one. */
+  /**
+   * Returns the latest execution that this router knows. It distinguishes an engine without an index from an idle one.
+   */
   readonly latestExecution: () => string | undefined;
 }
 
@@ -32,7 +34,9 @@ export function createListRoutes(options: ListOptions): OperationsRoutes {
   };
 }
 
-/** Returns true for a known execution, and when the engine does not respond: the page of the execution then says so. */
+/**
+ * Returns true if the engine has the execution or does not respond; in the latter case, the execution's page says so.
+ */
 async function isKnown(reader: ExecutionReader, id: string): Promise<boolean> {
   return reader.readState(id).then(
     (state) => state !== null,

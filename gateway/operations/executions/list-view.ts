@@ -35,7 +35,7 @@ interface Choice {
   readonly choices: readonly string[];
 }
 
-/** Adds a value that is not among the choices, such as one from a link, so that it stays selected. */
+/** Renders a drop-down list. Adds a chosen value that is not among the choices (from a link, for example) to them. */
 function choice({ name, label, chosen, choices }: Choice): Html {
   const all = choices.includes(chosen) ? choices : [...choices, chosen];
   const nameOf = (value: string) => (stateChoices[value] ?? ageChoices[value])?.name ?? (value === '' ? 'any' : value);
@@ -75,7 +75,7 @@ function field({
   </p>`;
 }
 
-/** Renders what was found. @param now time of the search, milliseconds since 1970 */
+/** Renders the search result. @param now time of the search, in milliseconds since 1970 */
 export function executionTable(list: ExecutionList, query: ListQuery, now: number): Html {
   const { executions, isComplete, scanned } = list;
   const incomplete = isComplete
@@ -121,7 +121,8 @@ function waits({ waitsFor }: ListedExecution): Html | undefined {
 }
 
 /**
- * Later pages show only executions that started before the first page was loaded, so that new ones do not shift rows.
+ * Renders the links to other pages. Later pages show only executions that started before the first page was loaded, so
+ * that new executions do not shift the rows.
  */
 function pages({ total, nextOffset }: ExecutionList, query: ListQuery, now: number): Html {
   const asOf = query.asOf === '' ? new Date(now).toISOString() : query.asOf;

@@ -12,7 +12,10 @@ import { meaningOf, stateBadge } from '../pages/state.ts';
 import { table } from '../pages/table.ts';
 import { type Round, type RoundStep, stepsOf } from './round.ts';
 
-/** Renders the executions; undefined without follow-up executions. @param currentId execution that the page is about */
+/**
+ * Renders the executions; undefined if there are no follow-up executions.
+ * @param currentId execution that the page is about
+ */
 export function roundView({ first, isCut }: Round, currentId: string): Html | undefined {
   const steps = stepsOf(first);
   if (steps.length < 2) return undefined;

@@ -1,4 +1,4 @@
-// The executions that follow from one change: from the request through the events to the last execution that they start.
+// Reads the executions that follow from one change: the execution of the request and, by way of events, all later ones.
 
 import { Condition } from '#lib/conductor/definitions/condition.ts';
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
@@ -8,7 +8,7 @@ import type { ExecutionReader } from '#lib/conductor/executions/find-executions.
 import { isExecutionId, isQueryName } from '#lib/conductor/executions/names.ts';
 import { isIndexEmpty } from './index-notice.ts';
 
-/** An execution, or an expected one that does not exist, with its follow-up executions. */
+/** An execution with its follow-up executions, or one that an event could have started but that does not exist. */
 export interface RoundStep {
   readonly workflow: string;
   /** Undefined when the engine has no such execution. */
@@ -17,7 +17,7 @@ export interface RoundStep {
   readonly isExpected: boolean;
   /** Task domain or college; distinguishes several executions of one workflow. */
   readonly college: string | undefined;
-  /** Name of the event that starts it; empty for the first step and when the event is unknown. */
+  /** Name of the event that starts the execution; empty for the first step and when the event is unknown. */
   readonly event: string;
   readonly next: readonly RoundStep[];
 }
@@ -66,7 +66,7 @@ function withoutMissing(steps: readonly RoundStep[]): RoundStep[] {
   return steps.flatMap((step) => (step.execution === undefined ? [] : { ...step, next: withoutMissing(step.next) }));
 }
 
-/** Executions that were started by an event carry the id of their source. */
+/** Returns the id of the execution whose event started this one, from its input; else the id of this execution. */
 function sourceOf({ workflowId, input, correlationId }: WholeExecution): string {
   const named = input['sourceExecutionId'] ?? input['executionId'] ?? input['updateId'];
   return typeof named === 'string' && named === correlationId ? named : workflowId;
@@ -93,8 +93,8 @@ class RoundTree {
   }
 
   /**
-   * Follow-up executions whose event is unknown: they were started by the reconciler, or by another version of the
-   * handlers.
+   * Returns the steps of the follow-up executions whose event is unknown. The reconciler started them, or another
+   * version of the handlers.
    */
   others(): RoundStep[] {
     const steps: RoundStep[] = [];
@@ -124,13 +124,13 @@ class RoundTree {
       const started = this.#take(workflow, taskToDomain);
       if (started.length > 0) return started.map((follower) => this.stepOf(follower, label, depth));
       const college = Object.values(taskToDomain)[0];
-      // Evaluated only when needed and only once, because it takes milliseconds.
+      // Evaluated only when needed and only once, because an evaluation takes milliseconds.
       isExpected ??= condition === undefined || new Condition(condition).isTrueFor(payload);
       return [{ workflow, execution: undefined, isExpected, college, event: label, next: [] }];
     });
   }
 
-  /** Removes the executions that a handler has started from the rest, and returns them. */
+  /** Returns the executions that a handler has started, and removes them from those that have no step yet. */
   #take(workflow: string, taskToDomain: Readonly<Record<string, string>>): WholeExecution[] {
     const started = [...this.#rest].filter(
       (follower) => follower.workflowName === workflow && domainsOf(follower.taskToDomain) === domainsOf(taskToDomain),

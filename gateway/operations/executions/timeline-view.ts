@@ -1,4 +1,5 @@
-// Renders the timeline of an execution: one row for each attempt of a task, with a bar on the time axis of the execution.
+// Renders the timeline of an execution: one row for each attempt of a task, with a bar on the time axis of the
+// execution.
 
 import { describeReason } from '#lib/envelope/describe-reason.ts';
 import type { Timeline, TimelineStep } from '#lib/conductor/executions/timeline.ts';
@@ -49,7 +50,7 @@ function why({ reason, nextTryAfterSeconds }: TimelineStep): Html {
   return html`${lines.map((line) => html`<small class="reason">${line}</small>`)}`;
 }
 
-/** Draws the waiting time in a lighter colour than the work. */
+/** Draws the bar of a step. The waiting time has a lighter colour than the work. */
 function barOf({ state, scheduledAfterMs, waitedMs = 0, tookMs }: TimelineStep, longestMs: number): Html {
   const scale = (ms: number) => (1_000 * ms) / longestMs;
   const begin = scale(scheduledAfterMs);

@@ -1,4 +1,4 @@
-// The files that the pages load: their own scripts and style sheet, and uPlot's.
+// Serves the files that the pages load: their own scripts and style sheet, and those of uPlot.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

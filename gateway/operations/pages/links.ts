@@ -1,4 +1,4 @@
-// Times and execution ids as the pages show them.
+// Renders times and links to executions for the pages.
 
 import { type Html, html } from './html.ts';
 
@@ -14,7 +14,7 @@ export function engineUiLink(executionId: string, uiURL: string | undefined): Ht
   return html`<a href="${address}" rel="noreferrer">Open in the Conductor UI</a>`;
 }
 
-/** Returns a time (milliseconds since 1970) in UTC, with the date unless it is today. */
+/** Renders a time (milliseconds since 1970) in UTC, with the date unless that is today. */
 export function timeOf(ms: number, now = Date.now()): Html {
   const iso = new Date(ms).toISOString();
   const isToday = iso.slice(0, 10) === new Date(now).toISOString().slice(0, 10);

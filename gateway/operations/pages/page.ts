@@ -15,7 +15,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Header fields of all pages and of their files. */
+/** Header fields of the responses for all pages and their files. */
 const headers = {
   'cache-control': 'no-store',
   'content-security-policy': contentSecurityPolicy,
@@ -24,7 +24,7 @@ const headers = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Sends a response of the pages. */
+/** Sends a page or a file of the pages. */
 export function send(response: ServerResponse, body: string | Buffer, { type = 'text/html', status = 200 } = {}): void {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(status, { ...headers, 'content-type': `${type}; charset=utf-8` }).end(body);
@@ -60,10 +60,10 @@ const navigation: readonly (readonly [address: string, name: string])[] = [
   ['/executions?state=unsuccessful', 'Unsuccessful'],
 ];
 
-/** Interval at which a page reloads without scripts, in seconds. */
+/** Interval at which a page reloads when scripts are disabled, in seconds. */
 const reloadSeconds = 10;
 
-/** Returns a whole HTML document: the content in the frame, with the files that it needs. */
+/** Returns a complete HTML document: the frame, the content, and references to the files that the page needs. */
 export function documentOf({ title, at, main, refresh, charts = false }: Page): string {
   return html`<!doctype html>
     <html lang="en">

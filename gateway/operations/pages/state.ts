@@ -1,9 +1,9 @@
-// The state of an execution or of a task as a badge.
+// Renders the state of an execution or task as a badge.
 
 import { nameOfState } from '#lib/conductor/executions/names.ts';
 import { type Html, html } from './html.ts';
 
-/** Meanings of states; they select colours. States that are not listed are failures. */
+/** Meanings of states, which determine their colours. States that are not listed are failures. */
 const meanings: Readonly<Record<string, string>> = {
   COMPLETED: 'good',
   COMPLETED_WITH_ERRORS: 'late',
@@ -20,7 +20,7 @@ export function meaningOf(state: string | undefined): string {
   return state === undefined ? 'idle' : (meanings[state] ?? 'bad');
 }
 
-/** Returns the state as a badge, with the state as text as well as colour. */
+/** Renders a badge that shows a state both as text and by its colour. */
 export function stateBadge(state: string): Html {
   return html`<span class="state ${meaningOf(state)}">${nameOfState(state)}</span>`;
 }

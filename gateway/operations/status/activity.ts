@@ -1,4 +1,5 @@
-// Request statistics of the last ten minutes by route, in ten-second steps, and the kinds of failures since the start.
+// Records request statistics by route for the last ten minutes, in ten-second steps, and the kinds of failures since
+// the router started.
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { BoundedMap } from '#lib/gc/bounded.ts';
@@ -6,29 +7,30 @@ import type { EndedRequest } from '../../server/access-log.ts';
 
 /** Length of one step, in milliseconds. */
 export const stepMs = 10_000;
-/** Number of steps. */
+/** Number of steps that are kept. */
 const stepCount = 60;
 /**
- * Durations are recorded in tenths of a millisecond, up to two minutes, with a precision of about 10 %: 7 KB a step.
+ * Durations are recorded in tenths of a millisecond, up to two minutes, with a precision of about 10 %. Memory use is 7
+ * KB per step.
  */
 const unitsPerMs = 10;
 const histogram = { lowest: 1, highest: 120_000 * unitsPerMs, figures: 1 };
 /** Maximum number of kinds of failures that are kept. */
 const maxFailures = 20;
 
-/** One step of one route. */
+/** Request statistics of one step or of several. */
 export interface ActivityStep {
   readonly requests: number;
   readonly failures: number;
-  /** Milliseconds; undefined without requests. */
+  /** Percentiles of the durations, in milliseconds; undefined if there were no requests. */
   readonly p50: number | undefined;
   readonly p99: number | undefined;
 }
 
-/** Statistics of one route, or of several, over the last ten minutes. */
+/** Statistics of one route over the last ten minutes. */
 export interface RouteActivity extends ActivityStep {
   readonly route: string;
-  /** Average over the last minute of completed steps. */
+  /** Average over the completed steps of the last minute. */
   readonly requestsPerSecond: number;
 }
 
@@ -38,7 +40,7 @@ export interface Failure extends Pick<EndedRequest, 'route' | 'method' | 'status
   /** Milliseconds since the epoch. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** Execution of the latest of these requests that started one. */
+  /** Execution id of the latest of these requests that started an execution. */
   readonly executionId: string | undefined;
 }
 
@@ -48,7 +50,7 @@ interface Bucket {
   readonly durations: RecordableHistogram;
 }
 
-/** Request statistics and failures. Memory is bounded by the number of routes, steps and kinds of failures. */
+/** Request statistics and failures. Memory use is bounded by the number of routes, steps and kinds of failures. */
 export class Activity {
   readonly #routes = new Map<string, Bucket[]>();
   readonly #failures = new BoundedMap<string, Failure>(maxFailures);
@@ -65,12 +67,12 @@ export class Activity {
     this.#recordFailure(request);
   }
 
-  /** Execution of the latest request that started one. */
+  /** Execution id of the latest request that started an execution. */
   get latestExecution(): string | undefined {
     return this.#latestExecution;
   }
 
-  /** The kinds of failures, most recent request first. */
+  /** The kinds of failures; the kind with the most recent request comes first. */
   get failures(): readonly Failure[] {
     return [...this.#failures].map(([, failure]) => failure).reverse();
   }
@@ -85,7 +87,7 @@ export class Activity {
     });
   }
 
-  /** Returns the completed steps of several routes together, oldest first. @param now performance.now() */
+  /** Returns the completed steps, oldest first, each combined over all counted routes. @param now performance.now() */
   steps(isCounted: (route: string) => boolean, now = performance.now()): ActivityStep[] {
     const first = Math.floor(now / stepMs) - stepCount + 1;
     const buckets = [...this.#routes].flatMap(([route, kept]) => (isCounted(route) ? kept : []));

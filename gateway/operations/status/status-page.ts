@@ -1,4 +1,4 @@
-// HTTP handlers of the overview: its page, the part that refreshes itself, and the values of its charts.
+// HTTP handlers for the overview: the page, its self-refreshing part, and the values of its charts.
 
 import type { OperationsRoutes } from '../operations-server.ts';
 import { documentOf, send } from '../pages/page.ts';

@@ -11,11 +11,11 @@ import type { Reading, Status } from './status.ts';
 
 /** Options of {@link statusView}. */
 export interface StatusViewOptions {
-  /** Kind of a route. Durations of workers' routes are not shown, because their polls are held on purpose. */
+  /** Returns the kind of a route. Durations of worker routes are not shown, because polls are held on purpose. */
   readonly kindOf: (route: string) => RouteKind;
   /** Names of the routes that start executions. */
   readonly executionRoutes: readonly string[];
-  /** Route of the charts; empty for all client routes. */
+  /** Route that the charts show; empty for all client routes. */
   readonly chartedRoute: string;
 }
 
@@ -40,7 +40,7 @@ export function statusView(status: Status, options: StatusViewOptions): Html {
     </section>`;
 }
 
-/** Renders one element, so that the elements after it keep their positions when there are reasons. */
+/** Renders the health as a single element, so that later elements keep their positions when there are reasons. */
 function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): Html {
   const list = (found: Status['readiness']['reasons']) =>
     Object.entries(found).flatMap(([name, lines]) => lines.map((line) => html`<li><b>${name}</b> ${line}</li>`));
@@ -59,7 +59,7 @@ function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): 
   </div>`;
 }
 
-/** The script draws the charts, so they are not replaced when the page refreshes itself. */
+/** Renders empty charts. A script draws their content, so they are not replaced when the page refreshes itself. */
 function charts(route: string): Html {
   return html`<section data-keep>
     <h2>
@@ -120,7 +120,7 @@ function executionsOf(route: string): Html {
     <a href="${listAddress({ route, state: 'unsuccessful' })}">unsuccessful</a>`;
 }
 
-/** Sort key of a route: clients' routes, then requests without a route, then tokens, then workers. */
+/** Sort key of a route: client routes, then requests without a route, then token routes, then worker routes. */
 function order(route: string, kindOf: StatusViewOptions['kindOf']): number {
   return ['clients', 'none', 'tokens', 'workers'].indexOf(route === 'none' ? 'none' : kindOf(route));
 }

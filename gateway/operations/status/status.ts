@@ -30,14 +30,14 @@ export interface Status {
   readonly failures: readonly Failure[];
 }
 
-/** Sources of the values. */
+/** Sources of the status values. */
 export interface StatusSources {
   readonly readiness: RouterReadiness;
   readonly metrics: Registry;
   readonly activity: Activity;
 }
 
-/** Readiness is cached for this time, in milliseconds: the checks call the engine, and many pages may be open. */
+/** How long readiness is cached, in milliseconds: the checks call the engine, and many pages may be open. */
 const readinessMs = 5_000;
 
 /** Returns a function that collects the current values. */

@@ -1,6 +1,6 @@
 // Runs an async function without overlap: all requests that arrive during a run share one further run.
 
-/** The next run; requests for it share its promise. */
+/** The next run; all requests for this run share one promise. */
 interface RequestedRun {
   readonly reason: string;
   readonly done: PromiseWithResolvers<void>;

@@ -1,4 +1,4 @@
-// Reports the result of the last reload: metrics, and notices of `/health/ready`.
+// Reports the result of the last reload in metrics and in notices of `/health/ready`.
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ReadinessChecks } from '../../operations/readiness.ts';
@@ -6,7 +6,7 @@ import type { ReadinessChecks } from '../../operations/readiness.ts';
 /** Maximum number of problems that a notice lists. */
 const mostShown = 20;
 
-/** The result of the last reload. The load at the start counts as a success, not as a reload. */
+/** The result of the last reload. The initial load counts as a success, but not as a reload. */
 export class ReloadState {
   readonly #reloads: Counter<'result'>;
   readonly #successful: Gauge;

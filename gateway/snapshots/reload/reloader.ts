@@ -17,15 +17,15 @@ import { ReloadState } from './reload-state.ts';
 /** Options of {@link Reloader}. */
 export interface ReloaderOptions {
   readonly gatewayHost: GatewayHost;
-  /** The first snapshot. Keys that take effect only after a restart keep its values. */
+  /** The first snapshot. Keys that take effect only after a restart keep the values of this snapshot. */
   readonly started: Pick<ConfigSnapshot, 'config' | 'gateway'>;
-  /** Loads all configuration layers, or gives up when the signal aborts. @throws ConfigError */
+  /** Loads all configuration layers; gives up when the signal aborts. @throws ConfigError */
   readonly loadConfig: (signal: AbortSignal) => Promise<Omit<LoadedConfig, 'origins'>>;
   readonly gatewayConfigFile: string;
   readonly rootDir: string;
 }
 
-/** The reason that the log gives for a repeated reload. */
+/** The logged reason for a repeated reload. */
 const repetition = 'the previous reload could not fetch a remote file';
 
 /** Reloads the configuration on request, one reload at a time. */
@@ -33,7 +33,7 @@ export class Reloader {
   readonly #options: ReloaderOptions;
   readonly #state: ReloadState;
   readonly #runner = new OneAtATime((reason) => this.#reload(reason));
-  /** Whether the last reload has ended and could not fetch a remote file. */
+  /** True after a reload that could not fetch a remote file, until the next reload starts. */
   #isOutage = false;
   /** Problems that have been logged since the last reload that was not a repetition. */
   readonly #loggedProblems = new Set<string>();
@@ -45,7 +45,7 @@ export class Reloader {
   }
 
   /**
-   * Reloads the configuration. Never rejects: failures go to the log, the metrics and `/health/ready`.
+   * Reloads the configuration. Never rejects: failures are reported in the log, the metrics and `/health/ready`.
    * @param reason what requested the reload, for the log
    */
   reload(reason: string): Promise<void> {
@@ -61,8 +61,8 @@ export class Reloader {
   }
 
   /**
-   * Resolves when no reload is in progress, at the latest after `maxMs` milliseconds: a reload may wait for a plugin that
-   * hangs.
+   * Resolves when no reload is in progress, or after `maxMs` milliseconds, because a reload may be waiting for a plugin
+   * that hangs.
    */
   async idle(maxMs: number): Promise<void> {
     await Promise.race([this.#runner.idle(), pause(maxMs, undefined, { ref: false })]);

@@ -1,11 +1,11 @@
-// The allow-list of error reports: data that the SDK adds is removed unless it is named here.
+// The allow-list of error reports: data that the SDK adds is removed unless it is listed here.
 
 import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ErrorEvent, Exception, StackFrame } from '@sentry/node';
 import { scrubText } from './scrub-text.ts';
 
-/** Fields that are reported as tags. Their values are scrubbed like messages. */
+/** Names of the fields that are reported as tags. Their values are scrubbed like messages. */
 const reportedFields = [
   'requestId',
   'executionId',
@@ -28,7 +28,7 @@ export interface AllowedEventOptions {
   rootDir: string;
 }
 
-/** Returns a new event with the allowed parts of `event`; null, so that nothing is sent, when `event` is malformed. */
+/** Returns a new event with the allowed parts of `event`, or null when `event` is malformed; nothing is sent then. */
 export function allowedEvent(event: ErrorEvent, { program, rootDir }: AllowedEventOptions): ErrorEvent | null {
   try {
     const { event_id, timestamp, level, platform, environment, release } = event;
@@ -65,7 +65,10 @@ function allowedFrame({ filename, function: name, lineno, colno, in_app }: Stack
   return withoutUndefined({ filename: shortFilename(filename ?? '', rootDir), function: name, lineno, colno, in_app });
 }
 
-/** Directories above the root may contain names of machines and people. */
+/**
+ * Returns a file name relative to the root. Directories above the root are left out, because their names may identify
+ * machines or people.
+ */
 function shortFilename(filename: string, rootDir: string): string {
   const path = filename.startsWith('file:') ? fileURLToPath(filename) : filename;
   if (!isAbsolute(path)) return path;
@@ -73,7 +76,7 @@ function shortFilename(filename: string, rootDir: string): string {
   return below.startsWith('..') ? `…/${path.split('/').at(-1)}` : below;
 }
 
-/** The SDK's types distinguish absent properties from undefined ones. */
+/** Removes undefined properties, because the SDK's types distinguish them from absent ones. */
 function withoutUndefined<T extends object>(value: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
 }

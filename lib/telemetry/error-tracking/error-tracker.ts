@@ -24,8 +24,8 @@ const silentTracker: ErrorTracker = {
 };
 
 /**
- * Returns the error tracker; one that reports nothing when there is no DSN.
- * @throws Error when the DSN is not valid; the message does not repeat it
+ * Returns the error tracker. Without a DSN, the tracker reports nothing.
+ * @throws Error when the DSN is not valid; the message does not contain the DSN
  */
 export async function createErrorTracker({ dsn, ...options }: ErrorTrackerOptions): Promise<ErrorTracker> {
   if (dsn === undefined || dsn === '') return silentTracker;

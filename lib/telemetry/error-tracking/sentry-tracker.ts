@@ -14,8 +14,8 @@ export interface SentryTrackerOptions {
 }
 
 /**
- * Returns a tracker. `Sentry.init` is not used, because it sets up OpenTelemetry and patches http, fetch and the console.
- * This client receives only the errors that are reported to it.
+ * Returns an error tracker. `Sentry.init` is not used, because it sets up OpenTelemetry and patches http, fetch and the
+ * console. This client receives only the errors that are reported to it.
  * @throws Error when the DSN is not valid
  */
 export function startSentryTracker(options: SentryTrackerOptions): ErrorTracker {
@@ -50,7 +50,10 @@ export function startSentryTracker(options: SentryTrackerOptions): ErrorTracker 
   };
 }
 
-/** `http(s)://<public key>@<host>/<path>/<project id>`. Checked here because the SDK prints an invalid DSN. */
+/**
+ * Returns whether a text has the form `http(s)://<public key>@<host>/<path>/<project id>`. This is checked here because
+ * the SDK would print an invalid DSN.
+ */
 function isDsn(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, pathname } = new URL(text);

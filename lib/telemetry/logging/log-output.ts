@@ -5,28 +5,27 @@ import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 /** Capacity of the buffer, in characters; lines beyond it are dropped. */
 const maxBuffered = 2 ** 20;
 /**
- * Delay before a batch is written, in milliseconds: one call for many lines takes less of the CPU time that requests
- * need.
+ * Delay before a batch is written, in milliseconds. Writing many lines in one call saves CPU time that requests need.
  */
 const batchMs = 10;
-/** Longest time that the final flush takes, in milliseconds. */
+/** Maximum duration of the final flush, in milliseconds. */
 const flushTimeoutMs = 500;
 /** Pause between two attempts of the final flush, in milliseconds. */
 const flushPauseMs = 5;
-/** Time within which an asynchronous write to a file completes, in milliseconds. */
+/** Time that the final flush allows for a pending asynchronous write to a file, in milliseconds. */
 const pendingWriteMs = 20;
 
 const nothing = Buffer.alloc(0);
 
 /**
- * A destination for pino that writes to standard output. pino's own destination (sonic-boom) retries a final write to a
+ * A pino destination that writes to standard output. pino's own destination (sonic-boom) retries a final write to a
  * full disk or a closed pipe forever, so the process would never exit.
  */
 export class LogOutput {
   readonly #isFile = fstatSync(1).isFile();
   readonly #fd = this.#isFile ? 1 : openNonBlocking();
   #buffer = '';
-  /** Bytes that a slow reader has not taken yet; they come before the buffer. */
+  /** Bytes that a slow reader has not accepted yet; they are written before the buffer. */
   #delayed: Buffer = nothing;
   /** True during an asynchronous write to a file. */
   #isWriting = false;
@@ -47,7 +46,10 @@ export class LogOutput {
     while (!this.#writeDelayed() && performance.now() < deadline) sleep(flushPauseMs);
   }
 
-  /** The timer is unreferenced: it does not keep the process alive, and the exit handler flushes what it delays. */
+  /**
+   * Schedules a write. The timer is unreferenced, so it does not keep the process alive; the exit handler flushes the
+   * lines that are still buffered.
+   */
   #scheduleWrite(): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
@@ -58,7 +60,7 @@ export class LogOutput {
 
   #writeBatch(): void {
     if (this.#isFile) return this.#writeToFile();
-    // Further lines stay in the buffer, whose capacity is limited.
+    // While earlier bytes are delayed, new lines stay in the buffer, whose capacity is limited.
     if (this.#delayed.length === 0) this.#takeBuffer();
     if (!this.#writeDelayed() || this.#buffer !== '') this.#scheduleWrite();
   }
@@ -68,7 +70,7 @@ export class LogOutput {
     this.#buffer = '';
   }
 
-  /** Writes as much as the reader takes now. @returns false when bytes are left */
+  /** Writes as many bytes as the reader accepts now. @returns false when bytes are left */
   #writeDelayed(): boolean {
     while (this.#delayed.length > 0) {
       try {
@@ -81,7 +83,7 @@ export class LogOutput {
     return true;
   }
 
-  /** Writes asynchronously, because a busy disk delays a write. */
+  /** Writes asynchronously, because a write to a busy disk would block the process. */
   #writeToFile(): void {
     if (this.#isWriting) return;
     this.#isWriting = true;
@@ -95,16 +97,17 @@ export class LogOutput {
 }
 
 /**
- * Returns a descriptor of standard output whose writes fail with EAGAIN while nobody reads. A write that blocks would keep
- * the process from exiting.
+ * Returns a file descriptor of standard output on which writes fail with EAGAIN while nobody reads. A blocking write
+ * would keep the process from exiting.
  */
 function openNonBlocking(): number {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
   try {
-    // A separate file description, so that writes of other processes to this pipe or terminal still block.
+    // Opens a separate file description, so that writes of other processes to this pipe or terminal still block.
     return openSync('/proc/self/fd/1', O_WRONLY | O_NONBLOCK | O_NOCTTY);
   } catch {
-    // A socket cannot be opened, and not every system has /proc. Node makes pipes and sockets non-blocking here.
+    // A socket cannot be opened, and not every system has /proc. Accessing `process.stdout` makes a pipe or socket
+    // non-blocking.
     return process.stdout.fd;
   }
 }

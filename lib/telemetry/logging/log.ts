@@ -1,4 +1,5 @@
-// Structured logs: one JSON line per event on stdout (pino). Fields that may hold credentials or personal data are redacted.
+// Writes structured logs: one JSON line per event on stdout (pino). Fields that may hold credentials or personal data
+// are redacted.
 
 import { type Logger, pino } from 'pino';
 import { LogOutput } from './log-output.ts';
@@ -22,7 +23,7 @@ export function createLog(program: string, level: string = 'info'): Logger {
   return pino(options, standardOutput);
 }
 
-/** Returns whether a text is a log level, such as `info` or `silent`. */
+/** Returns whether a text is the name of a log level, such as `info` or `silent`. */
 export function isLogLevel(text: string): boolean {
   return text === 'silent' || Object.hasOwn(pino.levels.values, text);
 }

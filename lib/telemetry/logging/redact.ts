@@ -1,8 +1,8 @@
-// Redaction of log fields that may hold credentials or personal data, should code log them by mistake.
+// Redacts log fields that may hold credentials or personal data, in case code logs them by mistake.
 
 import { isJsonObject } from '#lib/json/json-object.ts';
 
-/** Field names that are redacted, at the top level of a line and one level below. */
+/** Names of the fields whose values are redacted, at the top level of a line and one level below. */
 const secretNames: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -18,8 +18,8 @@ const secretNames: ReadonlySet<string> = new Set([
 const censor = '[redacted]';
 
 /**
- * Returns the fields with redacted values; the same object when nothing is redacted. pino's own redaction is not used:
- * with a wildcard path, it takes 16 of the 20 µs that logging a line takes.
+ * Returns the fields with sensitive values redacted, or the same object when nothing is redacted. pino's own redaction
+ * is not used: with a wildcard path, it would account for 16 of the 20 µs needed to log a line.
  */
 export function redact(fields: Record<string, unknown>): Record<string, unknown> {
   return censored(fields, (value) => (isJsonObject(value) ? censored(value) : value));

@@ -1,6 +1,6 @@
-// The allow-list of span attributes: no path, query, header, body, token or client address.
+// The allow-list of span attributes. It contains no path, query, header, body, token or client address.
 
-/** Allowed names. They follow OpenTelemetry's semantic conventions where these define a name. */
+/** Allowed names. They follow OpenTelemetry's semantic conventions where those define a name. */
 const spanAttributeNames = [
   'http.request.method',
   'http.response.status_code',
@@ -25,7 +25,7 @@ export type SpanAttributes = { readonly [name in SpanAttributeName]?: string | n
 
 const allowed: ReadonlySet<string> = new Set(spanAttributeNames);
 
-/** Longer values are truncated. No name or code of the product is that long. */
+/** Maximum length of a value; longer values are truncated. All names and codes of the product are shorter. */
 const maxLength = 128;
 
 /** Returns the allowed attributes that have a value. */

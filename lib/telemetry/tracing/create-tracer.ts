@@ -9,7 +9,7 @@ export interface TracerOptions {
   config: Pick<Config, 'otel.exporter.otlp.endpoint' | 'otel.exporter.otlp.headers' | 'otel.samplePercent'>;
   /** Name of the process: `service.name` of its spans is `service-router-<program>`. */
   program: string;
-  /** Gets one line when an export fails and one when exports succeed again. */
+  /** Receives one line when exports begin to fail and one when they succeed again. */
   log: Logger;
 }
 
@@ -30,7 +30,10 @@ export async function createTracer({ config, program, log }: TracerOptions): Pro
   });
 }
 
-/** `name=value` with a percent-encoded value, as in OTEL_EXPORTER_OTLP_HEADERS. Messages do not repeat the value. */
+/**
+ * Parses `name=value` with a percent-encoded value, as in OTEL_EXPORTER_OTLP_HEADERS. Error messages do not repeat the
+ * value.
+ */
 function parseHeader(text: string): [name: string, value: string] {
   const [, name = '', value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)=(.*)$/.exec(text) ?? [];
   if (name === '') throw new Error('otel.exporter.otlp.headers: each header must be name=value');

@@ -1,4 +1,4 @@
-// The OTLP tracer: OpenTelemetry's SDK without globals or automatic instrumentation.
+// Exports spans over OTLP with OpenTelemetry's SDK, without globals or automatic instrumentation.
 
 import {
   ROOT_CONTEXT,
@@ -26,10 +26,10 @@ import type { Span, SpanEnd, SpanKind, SpanOptions, Tracer } from './tracer.ts';
 
 /** Options of {@link startOtlpTracer}. */
 export interface OtlpTracerOptions {
-  /** URL that spans are posted to (OTLP/HTTP, JSON). */
+  /** URL to which spans are posted (OTLP/HTTP, JSON). */
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Share of root traces that is sampled, 0 to 1. For a trace with a remote parent, the parent's flag decides. */
+  /** Fraction of root traces that is sampled, 0 to 1. For a trace with a remote parent, the parent's flag decides. */
   sampleRatio: number;
   serviceName: string;
   log: Logger;
@@ -76,7 +76,7 @@ export function startOtlpTracer({ url, headers, sampleRatio, serviceName, log }:
   };
 }
 
-/** Returns the context of the remote parent that a `traceparent` names. */
+/** Returns the context of the remote parent that a `traceparent` identifies. */
 function contextOf(traceparent: string): Context {
   const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
   const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
@@ -133,7 +133,8 @@ function announceOutages(exporter: SpanExporter, log: Logger): SpanExporter {
           log.warn({ spans: spans.length }, 'the OTLP endpoint does not accept spans: spans are dropped');
         if (!failed && isOutage) log.info('the OTLP endpoint accepts spans again');
         isOutage = failed;
-        // The batch processor would pass the error to OpenTelemetry's global error handler, which is not used.
+        // Reports success, because the batch processor would pass a failure to OpenTelemetry's global error handler,
+        // which is not used.
         done({ code: 0 });
       });
     },

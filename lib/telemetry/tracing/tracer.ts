@@ -5,7 +5,7 @@ import type { SpanAttributes } from './attributes.ts';
 /** Span kinds of OpenTelemetry that the product uses. */
 export type SpanKind = 'server' | 'client' | 'consumer' | 'internal';
 
-/** What a span has from its start. */
+/** Options that a span has from its start. */
 export interface SpanOptions {
   /** Default `internal`. */
   kind?: SpanKind;
@@ -14,12 +14,12 @@ export interface SpanOptions {
   attributes?: SpanAttributes;
 }
 
-/** What a span is given at its end. */
+/** Options for the end of a span. */
 export interface SpanEnd {
   /** End time (performance.now()). Default: now. */
   endedAt?: number;
   attributes?: SpanAttributes;
-  /** Marks the span as failed: a problem code or an HTTP status, never a message. */
+  /** Reason why the span failed: a problem code or an HTTP status, never a message. Absent when the span succeeded. */
   error?: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface Tracer {
   start(name: string, options?: SpanOptions & { parent?: string | undefined }): Span;
   /**
    * Sends the queued spans and releases all resources. Never rejects.
-   * @param timeoutMs gives up after this time
+   * @param timeoutMs time in milliseconds after which it gives up
    */
   close(timeoutMs: number): Promise<void>;
 }

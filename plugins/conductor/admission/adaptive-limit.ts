@@ -10,22 +10,24 @@ export interface AdaptiveLimitOptions {
   now?: () => number;
 }
 
-/** Calls whose duration measures the engine: the start of an execution and the report of a task result. */
+/**
+ * Calls whose duration is a measure of the engine's latency: the start of an execution and the report of a task result.
+ */
 export type EngineCallKind = 'start' | 'report';
 
 /** A window closes when it is at least this old (milliseconds) and has `minSamples` starts. */
 const windowMs = 500;
 const minSamples = 10;
-/** Latencies up to this multiple of the baseline are not a sign of a queue. */
+/** Latencies up to this multiple of the baseline are not a sign of queueing in the engine. */
 const tolerance = 2;
-/** Lower bound of the gradient in one window: a single stall, such as a full garbage collection, is no overload. */
+/** Lower bound of the gradient in one window: a single stall, such as a full garbage collection, is not an overload. */
 const minGradient = 0.5;
 /** Fraction of the distance to the new value by which one window moves the limit. */
 const smoothing = 0.4;
 /**
- * Number of windows that the baseline latency averages over. While the limit is in use, the measured latency may
- * include queueing, so the baseline adapts slowly. It still adapts: otherwise an engine that stays slower would be held
- * at the minimum.
+ * Number of windows over which the baseline latency is averaged. While the limit is in use, the measured latency may
+ * include queueing, so the baseline adapts slowly. It still adapts; otherwise, the limit would stay at its minimum for
+ * an engine that remains slower.
  */
 const baselineWindows = { idle: 120, used: 1_200 };
 /** Factor by which the limit is multiplied when the engine fails to start an execution. */
@@ -33,8 +35,8 @@ const backOff = 0.9;
 
 /**
  * Maximum number of executions that may wait for a worker inside the engine. The limit falls while engine calls take
- * more than `tolerance` times the baseline, and rises while they do not and the limit is in use. Back-end latency does
- * not count: a slow back end must not slow down the others.
+ * more than `tolerance` times the baseline, and rises while they do not and the limit is in use. The latency of back
+ * ends does not count: a slow back end must not slow down the others.
  */
 export class AdaptiveLimit {
   readonly #options: AdaptiveLimitOptions;
@@ -89,7 +91,7 @@ export class AdaptiveLimit {
       this.#limit = this.#clamp(this.#limit + smoothing * (target - this.#limit));
     }
     this.#baselineMs += (latency - this.#baselineMs) / baselineWindows[used ? 'used' : 'idle'];
-    // After a long overload the baseline is far above the latency: it falls faster than it rose.
+    // After a long overload, the baseline is far above the latency. It then falls faster than it rose.
     if (this.#baselineMs > tolerance * latency) this.#baselineMs *= 0.95;
     this.#sums = { start: { ms: 0, count: 0 }, report: { ms: 0, count: 0 } };
     this.#peakUse = 0;

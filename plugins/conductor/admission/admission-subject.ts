@@ -1,4 +1,4 @@
-// What admission control counts a request under: its back end, its class and its client.
+// Determines the back end, the class and the client under which admission control counts a request.
 
 import { isMisCode } from '#lib/config/mis-code.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
@@ -30,8 +30,8 @@ export function subjectOf(
 }
 
 /**
- * Route name, with the path parameter when it has the form of an MIS code: `movies`, `adaptor 002`. Other values are
- * left out, because their number is not bounded.
+ * Returns the name of a route, followed by the path parameter if that has the form of an MIS code: `movies`,
+ * `adaptor 002`. Other values are left out, because their number is not bounded.
  */
 function backEndName(route: string, params: AdmissionTarget['params'], parameter: string | undefined): string {
   const code = parameter === undefined ? undefined : params[parameter];

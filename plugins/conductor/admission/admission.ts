@@ -15,7 +15,7 @@ import type { PermitRequest, RequestClass } from './bulkhead.ts';
 import type { Permit, ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { Rejection } from './fair-queue.ts';
 
-/** What {@link Admission} works with. */
+/** Dependencies of {@link Admission}. */
 export interface AdmissionDependencies {
   limit: AdaptiveLimit;
   limiter: ConcurrencyLimiter;
@@ -23,7 +23,7 @@ export interface AdmissionDependencies {
   metrics: AdmissionMetrics;
 }
 
-/** The back end, request class and client that a permit is requested for. */
+/** The back end, request class and client for which a permit is requested. */
 export interface AdmissionSubject {
   readonly backEnd: BackEnd;
   readonly requestClass: RequestClass;
@@ -57,7 +57,7 @@ const backEndFailures: ReadonlySet<ProblemCode> = new Set([
   'wait-budget-spent',
 ] as const);
 /**
- * Of `backEndFailures`, the problems that a stalled engine causes too. They count only while the engine's breaker is
+ * The problems in `backEndFailures` that a stalled engine can cause too. They count only while the engine's breaker is
  * closed.
  */
 const possibleEngineFailures: ReadonlySet<ProblemCode> = new Set(['execution-timed-out', 'wait-budget-spent'] as const);
@@ -66,11 +66,14 @@ const maxRetryAfterSeconds = 10;
 /** How long after a rejection load shedding stays active, in milliseconds. */
 const sheddingMs = 1_000;
 /**
- * Limit of unmatched executions: executions started by events are never matched, and the oldest entry is dropped.
+ * Maximum number of unmatched executions; the oldest entry is dropped. Executions started by events are never matched.
  */
 const maxUnmatchedExecutions = 2_000;
 
-/** Grants permits from the concurrency limiter, behind the circuit breakers of the engine and of the back ends. */
+/**
+ * Grants permits from the concurrency limiter, unless the circuit breaker of the engine or of the back end rejects the
+ * request.
+ */
 export class Admission {
   readonly #dependencies: AdmissionDependencies;
   /** Permits by execution id. An entry is removed when its permit is released. */
@@ -98,7 +101,7 @@ export class Admission {
     this.#rejectWhileOpen(request);
     const permitRequest = permitRequestOf(request);
     const leftMs = startBefore - performance.now();
-    // The rest of the time, at most half of it, is for the execution itself.
+    // Of the remaining time, at most half is reserved for the execution itself.
     const queueMs = Math.max(leftMs - limiter.averageHeldMs(permitRequest), leftMs / 2);
     const pending = limiter.acquire(permitRequest, gone, queueMs);
     const result = pending instanceof Promise ? await pending : pending;
@@ -123,7 +126,8 @@ export class Admission {
   }
 
   /**
-   * True for one second after a rejection: new requests are then checked with {@link shed} before their pipeline runs.
+   * True for one second after a rejection. Meanwhile, new requests are checked with {@link shed} before their pipeline
+   * runs.
    */
   get isShedding(): boolean {
     return performance.now() - this.#rejectedAt < sheddingMs;
@@ -148,8 +152,8 @@ export class Admission {
   }
 
   /**
-   * Notes that a task of an execution was handed to a worker by this router: the execution no longer waits for a
-   * worker.
+   * Records that this router has handed a task of an execution to a worker, so that the execution no longer waits for
+   * one.
    */
   handedOut(executionId: string): void {
     const permit = this.#permits.get(executionId);
@@ -167,7 +171,8 @@ export class Admission {
       if (start === 'success') limit.sample('start', ms);
       else if (outcome !== 'unreachable') limit.startFailed();
     } else if (start === 'inconclusive') {
-      // A lower bound of the latency: under overload, the limit must fall even if all deadlines are short.
+      // The duration is a lower bound of the latency. It is counted, because under overload the limit must fall even if
+      // all deadlines are short.
       if (outcome === 'interrupted') limit.sample('start', ms);
     } else if (outcome === 200 && request.method === 'POST' && request.path.startsWith('/api/tasks'))
       limit.sample('report', ms);
@@ -178,8 +183,8 @@ export class Admission {
     limit.noteUse(limiter.inUse('waiting'));
     const leaveEngine = engine.enter();
     const leaveBackEnd = breaker.enter();
-    // Not the time of the grant: a breaker that became half-open for this request did so later, and ignores outcomes of
-    // calls that began before that.
+    // Not the time of the grant: the breaker may have become half-open after the grant, and it ignores the outcomes of
+    // calls that began before its last change of state.
     const enteredAt = performance.now();
     let startedId: string | undefined;
     let ended = false;

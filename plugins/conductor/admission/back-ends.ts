@@ -10,10 +10,13 @@ export interface BackEnd extends Bulkhead {
   readonly breaker: CircuitBreaker;
 }
 
-/** Above this number, idle back ends without recent outcomes are removed: clients can name nonexistent colleges. */
+/**
+ * Above this number, idle back ends without recent outcomes are removed, because clients can name colleges that do not
+ * exist.
+ */
 const maxBackEnds = 1_000;
 
-/** Creates back ends at first use and keeps them. */
+/** Creates back ends on first use and keeps them. */
 export class BackEnds {
   readonly #thresholds: () => BreakerThresholds;
   readonly #onChange: (name: string, state: BreakerState) => void;
@@ -24,7 +27,7 @@ export class BackEnds {
     this.#onChange = onChange;
   }
 
-  /** Returns the back end of a name, created at first use. */
+  /** Returns the back end with a name; creates it on first use. */
   get(name: string): BackEnd {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
@@ -37,8 +40,9 @@ export class BackEnds {
   }
 
   /**
-   * Back ends with at least one outcome, success or failure, whose breaker is not stale. Names that clients invented have
-   * none, unless `adaptor.url` serves every MIS code. The breaker of a back end that a reload removed becomes stale.
+   * Back ends with at least one outcome, success or failure, whose breaker is not stale. Back ends whose names were
+   * invented by clients have none, unless `adaptor.url` serves every MIS code. The breaker of a back end that a reload
+   * removed becomes stale.
    */
   get observed(): BackEnd[] {
     return [...this.#known.values()].filter(({ breaker }) => breaker.hasOutcomes && !breaker.isStale);

@@ -7,8 +7,8 @@ import { HeldTime } from './held-time.ts';
 export type RequestClass = 'read' | 'write';
 
 /**
- * Stage of an execution. `waiting`: started, no worker has its task yet. `inFlight`: not ended yet, which includes
- * `waiting`.
+ * Stage of an execution. `waiting`: the execution was started, but no worker has its task yet. `inFlight`: the
+ * execution has not ended yet, which includes `waiting`.
  */
 export type PermitStage = 'waiting' | 'inFlight';
 
@@ -24,7 +24,7 @@ export interface PermitUsage {
   changedAt: number;
 }
 
-/** What one bulkhead counts: the permits and queued requests of one back end, of one class, or of all requests. */
+/** The counts of one bulkhead: the permits and queued requests of one back end, of one class, or of all requests. */
 export interface Bulkhead {
   /** Queued requests, by flow. */
   readonly queued: KeyedCounter;
@@ -32,7 +32,7 @@ export interface Bulkhead {
   readonly inFlight: PermitUsage;
 }
 
-/** The bulkhead, class and client that a permit is requested for. */
+/** The bulkhead, class and client for which a permit is requested. */
 export interface PermitRequest {
   readonly bulkhead: Bulkhead;
   readonly requestClass: RequestClass;

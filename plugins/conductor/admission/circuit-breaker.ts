@@ -1,4 +1,4 @@
-// A circuit breaker: closed, open after too many failures in a window, half-open for a probe (after Hystrix).
+// A circuit breaker, modelled on Hystrix: closed, open after too many failures in a window, or half-open for a probe.
 
 import { type OutcomeCounts, OutcomeWindow } from '../execution/outcome-window.ts';
 
@@ -13,7 +13,7 @@ export interface BreakerThresholds {
   minCalls: number;
   /** Opens when at least this share of the outcomes in the window are failures, in percent. */
   failurePercent: number;
-  /** How long it stays open before a probe is let through, in milliseconds. */
+  /** How long the breaker stays open before a probe is let through, in milliseconds. */
   openMs: number;
 }
 
@@ -21,7 +21,7 @@ export interface BreakerThresholds {
 export interface BreakerOptions {
   /** Called at each use, so a configuration reload takes effect at once. */
   thresholds: () => BreakerThresholds;
-  /** False: the breaker stays open until {@link CircuitBreaker.halfOpen} is called. Default true. */
+  /** When false, the breaker stays open until {@link CircuitBreaker.halfOpen} is called. Default true. */
   halfOpensAutomatically?: boolean;
   /** Monotonic clock in milliseconds. Default performance.now(). */
   now?: () => number;
@@ -29,7 +29,7 @@ export interface BreakerOptions {
   onChange?: (state: BreakerState) => void;
 }
 
-/** A half-open breaker without an outcome for this long is stale, in milliseconds. */
+/** A breaker that has been half-open without an outcome for this long (milliseconds) is stale. */
 const staleMs = 3_600_000;
 /** Retry time for other calls while a probe is in flight, in milliseconds. */
 const probeRetryMs = 1_000;
@@ -62,7 +62,7 @@ export class CircuitBreaker {
     return this.state === 'closed' && this.#counts().requests === 0;
   }
 
-  /** True when no probe has had an outcome for an hour: the dependency may not exist any more. */
+  /** True when no probe has had an outcome for an hour, so that the dependency may no longer exist. */
   get isStale(): boolean {
     return this.state === 'half-open' && this.#now() - this.#changedAt >= staleMs;
   }
@@ -76,10 +76,10 @@ export class CircuitBreaker {
   }
 
   /**
-   * Begins a call. While the breaker is half-open, the call is the probe: other calls are rejected until the
-   * probe has an outcome or is abandoned.
-   * @returns function to call when the call ends without an outcome, so that another call may probe. A late call does
-   *   nothing
+   * Begins a call. While the breaker is half-open, the call is the probe: other calls are rejected until the probe has
+   * an outcome or is abandoned.
+   * @returns function to call when the call ends without an outcome, so that another call may probe. After a change of
+   *   state, it does nothing
    */
   enter(): () => void {
     if (this.state !== 'half-open') return noop;
@@ -113,7 +113,7 @@ export class CircuitBreaker {
     if (this.#state === 'open') this.#openUntil = this.#now() + this.#options.thresholds().openMs;
   }
 
-  /** An open breaker has no timer: it becomes half-open at its first use after `openMs`. */
+  /** An open breaker has no timer: it becomes half-open when it is first used after `openMs`. */
   #halfOpenWhenDue(): void {
     const { halfOpensAutomatically = true } = this.#options;
     if (this.#state === 'open' && halfOpensAutomatically && this.#now() >= this.#openUntil) this.halfOpen();
@@ -122,7 +122,8 @@ export class CircuitBreaker {
   #count(outcome: 'success' | 'failure'): void {
     const { windowMs, minCalls, failurePercent } = this.#options.thresholds();
     this.#window.add({ failed: outcome === 'failure' }, this.#now(), windowMs);
-    // After a short outage, the failures' share can still grow as earlier successes leave the window.
+    // A success never opens the breaker, although the share of failures can grow after a short outage as earlier
+    // successes leave the window.
     if (outcome === 'success') return;
     const { requests, failures } = this.#counts();
     if (requests >= minCalls && failures * 100 >= requests * failurePercent) this.#change('open');

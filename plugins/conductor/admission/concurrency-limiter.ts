@@ -1,5 +1,5 @@
-// A concurrency limiter with a fair queue: one limit for executions that wait for a worker, one for all in flight, and a
-// share for each back end.
+// A concurrency limiter with a fair queue. It has one limit for executions that wait for a worker, one for all
+// in-flight executions, and a maximum share of both for each back end.
 
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import {
@@ -36,8 +36,8 @@ export interface ConcurrencyLimiterOptions {
 }
 
 /**
- * A flow may have at most this many queued requests for each free slot of the queue. One flow alone can fill four fifths
- * of the queue, and two flows four ninths each, so there is always room for another flow.
+ * A flow may have at most this many queued requests for each free slot of the queue. One flow alone can fill four
+ * fifths of the queue, and two flows four ninths each, so there is always room for another flow.
  */
 const queuedForEachFree = 4;
 
@@ -59,7 +59,7 @@ export interface RejectedImmediately extends Rejected {
  */
 export class ConcurrencyLimiter {
   readonly #options: ConcurrencyLimiterOptions;
-  /** Counts by class, without limits of their own. */
+  /** Counts by request class. The classes have no limits of their own. */
   readonly #classes = { read: createBulkhead(), write: createBulkhead() };
   readonly #all = createBulkhead();
   /** Requests whose bulkhead has capacity overtake those whose bulkhead is full. */
@@ -84,7 +84,7 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Acquires a permit, at once or after a wait in the queue. A request whose expected wait exceeds its longest wait is
+   * Acquires a permit, at once or after a wait in the queue. A request whose expected wait exceeds its maximum wait is
    * rejected at once.
    * @param signal aborts when the client disconnects
    * @param withinMs longest wait, in milliseconds, when it is shorter than `queueMs`
@@ -101,8 +101,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Rejection that `acquire` would return now; undefined when it would grant a permit or queue the request. Neither
-   * grants a permit to this request nor queues it.
+   * Returns the rejection that `acquire` would return now; undefined when `acquire` would grant a permit or queue the
+   * request. This method neither grants a permit to the request nor queues it.
    */
   rejectionOf(request: PermitRequest): RejectedImmediately | undefined {
     if (this.#haveLimitsChanged()) this.#grantQueued();
@@ -114,7 +114,7 @@ export class ConcurrencyLimiter {
     this.#endWaiting(permit, performance.now() - permit.grantedAt);
   }
 
-  /** Marks the permit's execution as one whose task no worker gets. */
+  /** Marks the permit's execution as one whose task no worker will get. */
   withdraw(permit: Permit): void {
     this.#endWaiting(permit);
   }
@@ -127,8 +127,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Average time that executions of this back end are in flight, in milliseconds; the average of all back ends while
-   * none of its executions has ended.
+   * Average time that executions of this back end are in flight, in milliseconds; the average of all back ends while no
+   * execution of this back end has ended.
    */
   averageHeldMs({ bulkhead }: PermitRequest): number {
     return bulkhead.inFlight.heldTime.ms || this.#all.inFlight.heldTime.ms;
@@ -136,7 +136,7 @@ export class ConcurrencyLimiter {
 
   /**
    * Releases a permit. Call it once.
-   * @param typical false when the time it was held must not count in the averages
+   * @param typical false when the time for which the permit was held must not count in the averages
    */
   release(permit: Permit, typical: boolean): void {
     const heldMs = typical ? performance.now() - permit.grantedAt : undefined;
@@ -173,8 +173,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * True when a limit has changed since the last grants. A released permit triggers grants by itself; a raised limit
-   * does not.
+   * True when a limit has changed since the last grants. The release of a permit triggers grants; the raising of a
+   * limit does not.
    */
   #haveLimitsChanged(): boolean {
     return this.#currentLimits().some((limit, index) => limit !== this.#limitsAtLastGrant[index]);
@@ -209,9 +209,9 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Rejection of a request that gets no permit now and may not be queued either; undefined when it may wait. The limit
-   * of a flow depends on the number of free slots (dynamic threshold, Choudhury and Hahne 1998), so no flow fills the
-   * queue.
+   * Returns the rejection of a request that gets no permit now and may not be queued either; undefined when it may
+   * wait. The limit of a flow depends on the number of free slots (dynamic threshold, Choudhury and Hahne 1998), so no
+   * flow fills the queue.
    */
   #queueRejection(request: PermitRequest, longestMs: number): RejectedImmediately | undefined {
     const { queueLength } = this.#options;
@@ -226,9 +226,9 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Expected wait in milliseconds, by Little's law: the requests ahead times the average hold time, divided by the
-   * permits. The time since a permit was last released is added, so that a standstill lengthens the estimate. Returns the longest
-   * of the waits: for the back end, and for all back ends together.
+   * Returns the expected wait in milliseconds, by Little's law: the requests ahead times the average hold time, divided
+   * by the permits. The time since a permit was last released is added, so that a standstill lengthens the estimate.
+   * The result is the longest of the waits for the back end and for all back ends together.
    */
   #expectedWaitMs(request: PermitRequest): number {
     const now = performance.now();
@@ -281,7 +281,7 @@ export class ConcurrencyLimiter {
   }
 }
 
-/** Number of requests that are served before the next request of `flow`, when flows are served in turn. */
+/** Returns the number of requests that are served before the next request of `flow`, when flows are served in turn. */
 function aheadOf(flow: string, queued: KeyedCounter): number {
   const own = queued.of(flow);
   let ahead = 0;

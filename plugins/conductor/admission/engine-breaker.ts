@@ -1,4 +1,5 @@
-// The engine's circuit breaker: fed by starts, and half-open only after a successful health check.
+// The engine's circuit breaker. It counts the outcomes of starts, and becomes half-open only after a successful health
+// check.
 
 import { type BreakerOptions, CircuitBreaker } from './circuit-breaker.ts';
 

@@ -1,10 +1,11 @@
-// A fair queue of requests that wait for a permit: the flow with the fewest permits first, and its oldest request.
+// A fair queue of requests that wait for a permit. It serves the flow with the fewest permits first, beginning with the
+// oldest request of that flow.
 
 import { flowOf, type PermitRequest } from './bulkhead.ts';
 
 /**
  * Why a request was granted no permit. `full`: the queue is full. `too-long`: the expected wait exceeds the maximum.
- * `expired`: the actual wait exceeded it. `gone`: the client disconnected.
+ * `expired`: the actual wait exceeded the maximum. `gone`: the client disconnected.
  */
 export type Rejection = 'full' | 'too-long' | 'expired' | 'gone';
 
@@ -44,7 +45,7 @@ export class FairQueue {
   }
 
   /**
-   * Returns the next request to serve among those with capacity: the one whose flow holds the fewest permits, the
+   * Returns the next request to serve among those with capacity: the one whose flow holds the fewest permits, or the
    * earliest if there are several.
    * @param hasCapacity whether a permit is free for a request
    * @param permitsOf number of permits that a flow holds

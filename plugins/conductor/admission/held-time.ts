@@ -1,11 +1,11 @@
 // Time-weighted moving average of how long permits are held.
 
-/** Time constant in milliseconds: a value of this age weighs 1/e of a new one. */
+/** Time constant in milliseconds: a value of this age has 1/e of the weight of a new one. */
 const memoryMs = 3_000;
 
 /**
- * Exponentially decaying average, in milliseconds. Decay follows time, not the number of samples: a stall that delays
- * all permits at once is one event, and loses weight like one.
+ * Exponentially decaying average, in milliseconds. Values lose weight with time, not with the number of samples. A
+ * stall that delays all permits at once therefore loses its weight as a single event does.
  */
 export class HeldTime {
   #sum = 0;

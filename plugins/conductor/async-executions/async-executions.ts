@@ -1,5 +1,5 @@
-// Executions that continue after a 202 response: each keeps its permit of admission control for as long as a waiting
-// client would have held it.
+// Follows executions that continue after a 202 response. Each execution keeps its admission permit for as long as it
+// would have kept it if the client had waited.
 
 import type { Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
@@ -8,7 +8,7 @@ import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import { endingOfError, type ExecutionEnding } from '../execution/outcome.ts';
 import { awaitEnd, type ExecutionDependencies } from '../execution/executions.ts';
 
-/** The end was not observed, so it counts neither for nor against the back end. */
+/** The router did not observe how the execution ended, so the execution counts neither for nor against the back end. */
 const unobserved: ExecutionEnding = { problem: undefined, clientGone: true };
 
 /** Dependencies of {@link AsyncExecutions}. */
@@ -27,7 +27,7 @@ export class AsyncExecutions {
 
   /**
    * Waits for the end of an execution and returns its outcome. Never rejects.
-   * @param timeoutMs the rest of the time that a client would have waited, in milliseconds; a draining router does not
+   * @param timeoutMs remaining time for which a client would have waited, in milliseconds; a draining router does not
    *   wait
    * @param responseOf returns the client's response, or throws the problem that the client gets instead
    */
@@ -39,7 +39,7 @@ export class AsyncExecutions {
     const wait = { timeoutMs, signals: [this.#dependencies.draining] };
     const ended = await awaitEnd(executionId, wait, this.#dependencies).catch(() => null);
     this.#size--;
-    // A client that does not wait may have started a long execution: a timeout is no failure.
+    // A client that does not wait may have started a long execution, so a timeout does not count as a failure.
     if (ended === null) return unobserved;
     try {
       return { problem: undefined, status: responseOf(ended).status, clientGone: false };

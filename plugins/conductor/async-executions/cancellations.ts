@@ -1,4 +1,4 @@
-// Cancels executions that no worker has taken. Executions that a worker has taken continue.
+// Cancels executions whose tasks no worker has taken. Other executions continue.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -12,7 +12,7 @@ import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 import { type ResumeDependencies, Resumes } from './resumes.ts';
 
-/** What {@link Cancellations} works with. */
+/** Dependencies of {@link Cancellations}. */
 export interface CancellationDependencies extends ResumeDependencies {
   readonly engine: Pick<Engine, 'terminate' | 'pause' | 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readWhole' | 'readState'>;
@@ -20,8 +20,8 @@ export interface CancellationDependencies extends ResumeDependencies {
 }
 
 /**
- * Cancels executions. An execution is paused while its tasks are checked, because no router hands out a task of a paused
- * execution (see withheld-tasks.ts).
+ * Cancels executions. An execution is paused while its tasks are checked, because no router hands out a task of a
+ * paused execution (see withheld-tasks.ts).
  */
 export class Cancellations {
   readonly #dependencies: CancellationDependencies;
@@ -34,11 +34,11 @@ export class Cancellations {
   }
 
   /**
-   * Cancels an execution, once for all clients that ask at the same time: otherwise one call could resume what
-   * another has paused.
+   * Cancels an execution. Concurrent calls for one execution share one cancellation; otherwise, one call could resume
+   * the execution while another still needs it paused.
    * @returns the cancelled execution, even if it had been cancelled before
    * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, after which the execution may have
-   *   been cancelled; if it is still paused instead, it is resumed later
+   *   been cancelled; if it is still paused, it is resumed later
    */
   cancel(execution: WholeExecution, linksOf: LinksOf): Promise<WholeExecution> {
     const { workflowId } = execution;
@@ -54,7 +54,10 @@ export class Cancellations {
     await this.#resumes.stop(Promise.allSettled(this.#running.values()));
   }
 
-  /** Cancels an execution that an earlier cancellation may have left paused: it must not be resumed in the meantime. */
+  /**
+   * Cancels an execution. If an earlier cancellation may have left the execution paused, the background work that would
+   * resume it ends first.
+   */
   async #claimAndCancel(execution: WholeExecution, linksOf: LinksOf): Promise<WholeExecution> {
     const { workflowId } = execution;
     const mayBePaused = await this.#resumes.claim(workflowId);
@@ -84,7 +87,7 @@ export class Cancellations {
       paused = await read();
       if (hasEnded(paused)) return expectCancelled(paused, linksOf);
       if (!isUntouched(paused)) throw executionUnderWay(linksOf(workflowId));
-      // Another router has resumed it, so a worker may get its task at any time.
+      // Another router has resumed the execution, so a worker may get its task at any time.
       if (paused.status !== 'PAUSED') throw new EngineError('refused', 'the execution did not stay paused');
     } catch (error) {
       await this.#resumes.resume(workflowId);

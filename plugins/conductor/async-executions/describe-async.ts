@@ -64,7 +64,7 @@ const acceptedHeaders = {
   'Preference-Applied': headerRef('PreferenceApplied'),
 };
 
-/** Optional, because a 202 of the back end does not have them. */
+/** Optional, because a 202 response from the back end does not have these headers. */
 const optionalHeaders = {
   Location: headerRef('LocationOptional'),
   'Retry-After': headerRef('RetryAfterOptional'),
@@ -74,8 +74,8 @@ const optionalHeaders = {
 const description = 'With `Prefer`: the execution continues, and `Location` is the path of its status.';
 
 /**
- * Describes the response 202.
- * @param own response from the back end with the same status; undefined when there is none
+ * Describes the 202 response.
+ * @param own the back end's own response with this status; undefined when there is none
  */
 export function acceptedBeside(own: Response | undefined): Response {
   if (own === undefined)
@@ -88,7 +88,7 @@ export function acceptedBeside(own: Response | undefined): Response {
   };
 }
 
-/** Describes `Idempotency-Key` and its problems; nothing for methods that ignore the key. */
+/** Describes `Idempotency-Key` and its problems. The description is empty for methods that ignore the key. */
 export function describeRetries(
   method: Method,
   isRequired: boolean,

@@ -22,7 +22,7 @@ const always: readonly ProblemCode[] = ['shutting-down', 'engine-unavailable', '
 
 /**
  * Describes the policy.
- * @param serve the parameter of the policy
+ * @param serve the policy's parameter `serve`
  * @param compresses whether responses are compressed
  */
 export function describeExecutions(serve: 'status' | 'response', compresses: boolean): PolicyDescription {

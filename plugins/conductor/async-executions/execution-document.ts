@@ -7,20 +7,22 @@ import { hasResponse, isUnreported } from '#lib/conductor/executions/reconciler-
 import { inboundOf } from '../execution/client-executions.ts';
 import type { ExecutionLinks, LinksOf } from '../execution/links.ts';
 
-/** States of an execution. `failed`: there is no response from the back end; the link `response` has the problem. */
+/**
+ * States of an execution. `failed`: there is no response from the back end; the link `response` returns the problem.
+ */
 export const executionStates = ['running', 'completed', 'failed', 'timed-out', 'cancelled'] as const;
 
 /** One of {@link executionStates}. */
 export type ExecutionState = (typeof executionStates)[number];
 
-/** Body of `GET /executions/{id}`. Times are in RFC 3339 format, by the engine's clock. */
+/** Body of `GET /executions/{id}`. Times are in RFC 3339 format and come from the engine's clock. */
 export interface ExecutionDocument {
   readonly id: string;
   readonly state: ExecutionState;
   /** Name of the apiEndpoint that received the request. */
   readonly route: string;
   readonly method: string;
-  /** `X-Request-Id` of the request that started it. */
+  /** `X-Request-Id` of the request that started the execution. */
   readonly requestId: string;
   readonly startedAt?: string;
   readonly endedAt?: string;

@@ -1,5 +1,5 @@
-// The executions policy: a client reads the status of its executions, waits for them, fetches their response, or
-// cancels them.
+// The executions policy: lets clients read the status of their executions, wait for them, fetch their responses, or
+// cancel them.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Request, Response } from 'express';
@@ -50,10 +50,10 @@ const parameters = Type.Object(
   },
 );
 
-/** Maximum number of repeated reads of an execution whose end was announced. */
+/** Maximum number of repeated reads of an execution that has ended according to a wake-up. */
 const maxTries = 10;
 
-/** What the policy works with. */
+/** Dependencies of the policy. */
 export interface ExecutionsPolicyDependencies extends ExecutionDependencies {
   responseOptions: ResponseOptions;
   longPolls: LongPolls;
@@ -123,7 +123,9 @@ class ExecutionsApi {
     sendOutcome(response, execution.workflowId, await compressOutcome(outcome, accepted, compression));
   }
 
-  /** Finds the execution of the path, and waits for its end first when the client prefers that. */
+  /**
+   * Finds the execution that the path names. If the client prefers to wait, first waits until the execution has ended.
+   */
   async #find(request: Request, response: Response): Promise<{ execution: WholeExecution; waited: string }> {
     const context = contextOf(request);
     const { id = '' } = request.params;
@@ -149,7 +151,10 @@ class ExecutionsApi {
     return waitPolicyOf(preferences, { responseDeadlineMs: 0, maxWaitMs: this.#maxWaitMs });
   }
 
-  /** Reads an execution until the engine reports its end: the router may know of the end slightly earlier. */
+  /**
+   * Reads an execution until the engine reports that it has ended: the router may learn this slightly earlier than the
+   * engine reports it.
+   */
   async #readEnded(before: WholeExecution): Promise<WholeExecution> {
     const { clientId } = inboundOf(before);
     for (let tries = 0; ; tries++) {

@@ -1,4 +1,5 @@
-// Counts the requests that wait at `/executions`. All configurations of the router share the count.
+// Counts the requests to `/executions` that wait for an execution to end. All configurations of the router share the
+// count.
 
 import type { Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';

@@ -1,11 +1,12 @@
-// Resumes executions that a cancellation has paused but not ended; retries in the background until that succeeds.
+// Resumes executions that a cancellation has paused but not terminated. Retries in the background until the execution
+// has been resumed.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 
-/** What {@link Resumes} works with. */
+/** Dependencies of {@link Resumes}. */
 export interface ResumeDependencies {
   readonly engine: Pick<Engine, 'resume'>;
   readonly executions: Pick<ExecutionApi, 'readState'>;
@@ -13,25 +14,26 @@ export interface ResumeDependencies {
   readonly everyMs?: number;
   /**
    * Time after which a call whose response was lost can no longer take effect, in milliseconds. Default: 75 seconds,
-   * because the engine waits up to a minute for its lock. A cancellation through another router takes less time.
+   * because the engine waits up to a minute for its lock. This is also longer than a cancellation through another
+   * router takes.
    */
   readonly settledMs?: number;
   /**
-   * Longest duration of a stop, in milliseconds. Default: 5 seconds, because an engine that does not respond must not
-   * delay the other stop functions until the router is killed.
+   * Maximum duration of {@link Resumes.stop}, in milliseconds. Default: 5 seconds, because an engine that does not
+   * respond must not delay the other stop functions until the router is killed.
    */
   readonly maxStopMs?: number;
 }
 
 /** The background work for one execution. */
 interface Work {
-  /** Aborts when the next check must not wait: another call claims the execution, or the router stops. */
+  /** Aborts when the next check must not wait, because another call claims the execution or the router stops. */
   readonly hurry: AbortController;
   isClaimed: boolean;
   done: Promise<void>;
 }
 
-/** Resumes executions, each by one background task at most. */
+/** Resumes executions, with at most one background task for each execution. */
 export class Resumes {
   readonly #engine: ResumeDependencies['engine'];
   readonly #executions: ResumeDependencies['executions'];
@@ -51,7 +53,9 @@ export class Resumes {
     this.#maxStopMs = maxStopMs;
   }
 
-  /** Resumes an execution that this router has paused; in the background when the engine cannot resume it now. */
+  /**
+   * Resumes an execution that this router has paused. If the engine cannot resume it now, retries in the background.
+   */
   async resume(executionId: string): Promise<void> {
     if (!(await this.#isResumed(executionId))) this.#start(executionId, Number.NEGATIVE_INFINITY);
   }
@@ -64,7 +68,10 @@ export class Resumes {
     this.#start(executionId, undefined);
   }
 
-  /** Ends the background work for an execution; the caller then takes it over. @returns false when there was none */
+  /**
+   * Ends the background work for an execution; the caller takes over the execution.
+   * @returns false when there was none
+   */
   async claim(executionId: string): Promise<boolean> {
     const work = this.#works.get(executionId);
     if (work === undefined) return false;
@@ -75,8 +82,8 @@ export class Resumes {
   }
 
   /**
-   * Resumes all executions now, even if a cancellation may still be in progress, because nothing resumes them later.
-   * Resolves when that has succeeded, and after `maxStopMs` in any case. The background work then ends.
+   * Resumes all executions now, even if a cancellation may still be in progress, because nothing would resume them
+   * later. Resolves when all are resumed, and after `maxStopMs` at the latest. The background work then ends.
    * @param callers resolves when no other work will be added
    */
   async stop(callers: Promise<unknown>): Promise<void> {
@@ -97,7 +104,7 @@ export class Resumes {
 
   /**
    * Checks an execution repeatedly until it is resumed or can no longer be paused. The engine does not evaluate a
-   * paused execution, so no timeout ends it, and an outage of the engine must not end these checks either.
+   * paused execution, so no timeout would ever end it. The checks therefore continue through an outage of the engine.
    */
   async #watch(executionId: string, work: Work, knownPausedSince: number | undefined): Promise<void> {
     const { signal } = work.hurry;
@@ -105,7 +112,7 @@ export class Resumes {
     let runningSince = performance.now();
     let isHurried = false;
     do {
-      // Only the first check after the abort comes without delay.
+      // Only the first check after the abort runs without delay.
       await pause(this.#everyMs, undefined, { ref: false, ...(isHurried ? {} : { signal }) }).catch(() => undefined);
       isHurried = signal.aborted;
       if (work.isClaimed) return;

@@ -1,9 +1,9 @@
-// Withholds three kinds of tasks, whichever router polls them: tasks of executions that are being cancelled, tasks of
-// second executions of an Idempotency-Key, and tasks that the engine delivers a second time.
+// Withholds three kinds of tasks from workers, whichever router polls them: tasks of executions that are being
+// cancelled, tasks of second executions for the same Idempotency-Key, and tasks that the engine delivers a second time.
 //
-// The engine does not order a poll and a termination: the last write wins. So a cancellation first pauses the execution
-// and then checks whether its task was taken. A poll takes the task and then checks whether its execution is paused. At
-// least one of the two sees the other.
+// The engine does not serialise a poll and a termination: the last write wins. A cancellation therefore first pauses
+// the execution and then checks whether its task was taken. A poll takes the task and then checks whether its execution
+// is paused. In this way, at least one of the two notices the other.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -15,24 +15,26 @@ import { isKeyed, readSoleExecution } from '../idempotency/sole-execution.ts';
 import { isRepeatedDelivery, runsOnce } from '../dispatch/repeated-delivery.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 
-/** What {@link WithheldTasks} works with. */
+/** Dependencies of {@link WithheldTasks}. */
 export interface WithheldTasksOptions {
   readonly engine: Pick<Engine, 'getStatus' | 'pollTasks'>;
   readonly executions: Pick<ExecutionApi, 'correlated' | 'terminate'>;
   readonly recorder: Pick<ExecutionRecorder, 'polled'>;
   /** Names of the workflows that clients start. Only their executions can be cancelled. */
   readonly workflows: ReadonlySet<string>;
-  /** Executions whose client waits on this router and does not know their id yet: nobody can cancel them. */
+  /** Executions whose client waits on this router and does not know the id yet, so that nobody can cancel them. */
   readonly waitedFor: ReadonlySet<string>;
   /** Queues a task that may be handed out after all. */
   readonly giveBack: (task: Task) => void;
-  /** Called with the tasks that a poll does not return: the engine may have others behind them. */
+  /** Called with the tasks that a poll leaves out, because the engine may have other tasks behind them in its queue. */
   readonly onOmitted: (tasks: readonly Task[]) => void;
-  /** Returns a task to the engine, for the next router that polls. Resolves to false when the engine does not take it. */
+  /**
+   * Returns a task to the engine, for the next router that polls. Resolves to false when the engine does not accept it.
+   */
   readonly requeue: (task: Task) => Promise<boolean>;
   /**
-   * Time after which a withheld task is returned to the engine, in milliseconds; default 10,000. The next poll takes it
-   * again, so that its response timeout does not end it while its execution is paused.
+   * Time after which a withheld task is returned to the engine, in milliseconds; default 10,000. The next poll takes
+   * the task again. Otherwise its response timeout could end it while its execution is paused.
    */
   readonly maxWithheldMs?: number;
   readonly log: Logger;
@@ -58,8 +60,8 @@ export class WithheldTasks {
     const { engine, recorder, waitedFor } = this.#options;
     const polled = await engine.pollTasks(...poll);
     const tasks = polled.filter((task) => !this.#isRepeated(task));
-    // Recorded before the check for other executions of a key: of two routers that check at the same time, each sees the
-    // other's record.
+    // The polls are recorded before the check for other executions of the same key. If two routers check at the same
+    // time, each therefore sees the other's record.
     await recorder.polled(tasks.filter(({ workflowInstanceId }) => !waitedFor.has(workflowInstanceId)));
     const mayDispatch = await Promise.all(tasks.map((task) => this.#mayDispatch(task)));
     const dispatched = tasks.filter((_task, index) => mayDispatch[index]);
@@ -68,7 +70,7 @@ export class WithheldTasks {
     return dispatched;
   }
 
-  /** Returns the withheld tasks to the engine, where another router polls them. Call it when no poll is open. */
+  /** Returns the withheld tasks to the engine, so that another router can poll them. Call it when no poll is open. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await Promise.all(this.#withheld);

@@ -1,4 +1,5 @@
-// Waiters for the completion of executions: task updates pass through this router and wake them at once.
+// Lets clients wait for the completion of executions. Task updates that pass through this router wake the waiters at
+// once.
 
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import { BoundedSet } from '#lib/gc/bounded.ts';
@@ -14,17 +15,17 @@ interface PendingCompletion {
   /** Pause before the next timed read. */
   pauseMs: number;
   reading: boolean;
-  /** True after a wake-up during a read, which may return an older status. */
+  /** True after a wake-up during a read: that read may return an older status. */
   readAgain: boolean;
 }
 
-/** Pauses between timed reads (milliseconds), for changes that no update through this router announces. */
+/** Pauses between timed reads (milliseconds), which find changes that no update through this router announces. */
 const shortestPauseMs = 50;
 const longestPauseMs = 2_000;
 
 /**
  * Maximum number of wake-ups kept for executions without a waiter: an update may arrive before the response to the
- * start.
+ * start call.
  */
 const maxEarlyWakeUps = 2_000;
 
@@ -35,10 +36,10 @@ export class CompletionWaiters {
   readonly #pending = new TransientMap<string, PendingCompletion>();
   readonly #earlyWakeUps = new BoundedSet<string>(maxEarlyWakeUps);
   #size = 0;
-  /** Number of calls in progress that lead to a wait. */
+  /** Number of starts in progress whose executions will be waited for. */
   #starting = 0;
   #whenIdle: (() => void)[] = [];
-  /** Moving average of the duration of a wait, in milliseconds. Timed reads begin well after it. */
+  /** Moving average of the duration of a wait, in milliseconds. Timed reads begin well after this time. */
   #averageWaitMs = shortestPauseMs;
 
   constructor(engine: Pick<Engine, 'getStatus'>, log: Logger) {
@@ -51,12 +52,12 @@ export class CompletionWaiters {
     return this.#size;
   }
 
-  /** True when nobody waits, and no execution is being started for somebody who will wait. */
+  /** True when nobody waits, and no execution is being started for a client that will wait. */
   get isIdle(): boolean {
     return this.#size === 0 && this.#starting === 0;
   }
 
-  /** Resolves when the waiters are idle, see {@link isIdle}. */
+  /** Resolves when {@link isIdle} is or becomes true. */
   async whenIdle(): Promise<void> {
     if (this.isIdle) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -65,8 +66,8 @@ export class CompletionWaiters {
   }
 
   /**
-   * Calls `start`, which starts an execution. The waiters are not idle meanwhile.
-   * @param start begins to wait for the execution before its promise resolves
+   * Calls `start`, which starts an execution. {@link isIdle} is false meanwhile.
+   * @param start function that begins to wait for the execution before its promise resolves
    */
   async whileStarting<T>(start: () => Promise<T>): Promise<T> {
     this.#starting++;
@@ -79,10 +80,10 @@ export class CompletionWaiters {
   }
 
   /**
-   * Waits for the end of an execution.
+   * Waits until an execution has ended.
    * @param timeoutMs longest wait, in milliseconds
-   * @param signals each ends the wait, for example when the client disconnects. Listeners are added to them directly,
-   *   because with `AbortSignal.any` a process-wide signal would retain one dependent signal for each request
+   * @param signals each of them can end the wait, for example when the client disconnects. Listeners are added to them
+   *   directly, because with `AbortSignal.any` a process-wide signal would retain one dependent signal for each request
    *   (nodejs/node#64476)
    * @returns the ended execution; null after the timeout or an abort
    */

@@ -1,8 +1,9 @@
-// Direct dispatch across routers: a read whose router holds no poll for it goes to a router that does.
+// Direct dispatch across routers: when the router of a read holds no poll for the read's queue, the task goes to a
+// router that does.
 //
-// A router with a waiting task offers its queue to all others. One with workers asks for tasks, and gets them from the
-// router that has them, which gives each task to one router only. All messages are volatile: when a task is lost with
-// its message, its client gets 504 at the response deadline and can repeat the read.
+// A router with a waiting task offers the task's queue to all other routers. A router with workers then asks for tasks.
+// The offering router gives each task to only one router. Messages are not stored: when a task is lost with its
+// message, its client gets a 504 at the response deadline and can repeat the read.
 
 import { Attachment } from '#lib/gc/attachment.ts';
 import { BoundedMap } from '#lib/gc/bounded.ts';
@@ -13,11 +14,11 @@ import { activeWithinMs, queueKey, type QueueName, type TaskQueues } from './tas
 export type DispatchMessage =
   /** Workers poll this queue at the sender. */
   | { readonly polled: QueueName }
-  /** The sender has tasks of this queue without a worker. */
+  /** The sender has tasks of this queue but no worker for them. */
   | { readonly offered: QueueName }
   /**
-   * Workers of the sender take up to `count` tasks of this queue. `busy`: the sender also has waiting tasks, and wants
-   * another only if the receiver has no workers.
+   * Workers of the sender can take up to `count` tasks of this queue. `busy`: the sender has waiting tasks of its own,
+   * and wants another task only if the receiver has no workers.
    */
   | { readonly wanted: QueueName; readonly count: number; readonly busy?: true }
   /**
@@ -32,11 +33,11 @@ export interface DispatchPeers {
   readonly isConnected: boolean;
   /** False for a router without Redis, which is assumed to be the only router. */
   readonly isConfigured: boolean;
-  /** @param router receiver; undefined: all others */
+  /** @param router the receiver; undefined for all other routers */
   send(message: DispatchMessage, router?: string): void;
 }
 
-/** What {@link DirectDispatch} depends on. */
+/** Dependencies of {@link DirectDispatch}. */
 export interface DirectDispatchOptions {
   queues: TaskQueues;
   peers: DispatchPeers;
@@ -44,17 +45,17 @@ export interface DirectDispatchOptions {
   handedOut: (task: Task) => void;
 }
 
-/** What this router knows about one queue at the other routers. */
+/** The state of one queue at the other routers, as far as this router knows it. */
 interface Elsewhere {
-  /** Time of the latest message saying that workers poll it elsewhere, by performance.now(). */
+  /** Time of the latest message saying that workers poll the queue elsewhere (performance.now(), as all times here). */
   polledAt: number;
-  /** Time of this router's own message saying that workers poll it here. */
+  /** Time of this router's latest message saying that workers poll the queue here. */
   announcedAt: number;
   /** Time of this router's latest offer; -Infinity when it has no more tasks to give. */
   offeredAt: number;
-  /** Time at which this router last asked while its own tasks waited. */
+  /** Time at which this router last asked for a task while its own tasks were waiting. */
   busyAskedAt: number;
-  /** Id of the task that it got then. */
+  /** Id of the last task that this router received. */
   gotTaskId: string | undefined;
   /** Routers that offered tasks, with the time at which they were last asked. */
   readonly offers: Map<string, number>;
@@ -74,11 +75,11 @@ const maxGiven = 16;
 /** Marks a router in `offers` that has not been asked since its latest offer or response. */
 const notAsked = Number.NEGATIVE_INFINITY;
 
-/** Gives reads to workers without polling the engine, here or through another router. */
+/** Delivers reads to workers without a poll of the engine, here or through another router. */
 export class DirectDispatch {
   readonly #options: DirectDispatchOptions;
   readonly #elsewhere = new BoundedMap<string, Elsewhere>(maxKnown);
-  /** The router that gave a task to this one. */
+  /** The router from which this router received a task. */
   readonly #givenBy = new Attachment<Task, string>('router that gave a task');
   #isStopping = false;
 
@@ -124,7 +125,10 @@ export class DirectDispatch {
     else this.#take(message, from);
   }
 
-  /** Returns tasks of other routers that no worker has taken. Call it when this router holds no more polls. */
+  /**
+   * Returns tasks that came from other routers and that no worker has taken. Call it when this router holds no more
+   * polls.
+   */
   stop(): void {
     this.#isStopping = true;
     for (const [name, queue] of this.#options.queues) {
@@ -152,12 +156,13 @@ export class DirectDispatch {
   }
 
   /**
-   * While all workers here are busy, the tasks of a router without workers alternate with those of this router.
+   * Asks for one task while all workers here are busy. In this way, the tasks of a router without workers alternate
+   * with those of this router.
    */
   #askWhileBusy(name: QueueName): void {
     const known = this.#known(name);
     if (known.gotTaskId !== undefined) {
-      // After its delivery, the next poll gets a task of this router.
+      // Once the received task has been delivered, the next poll gets a task of this router.
       if (!this.#options.queues.queue(name).isReady(known.gotTaskId)) known.gotTaskId = undefined;
       return;
     }
@@ -168,7 +173,7 @@ export class DirectDispatch {
 
   /**
    * Asks every router with an offer for tasks. The offer of a router that has not responded is deleted, because that
-   * router may have stopped. A router that was only slow offers again.
+   * router may have stopped. A router that was only slow repeats its offer.
    */
   #ask(name: QueueName, count: number, kind: { busy?: true } = {}): void {
     const { offers } = this.#known(name);
@@ -187,7 +192,7 @@ export class DirectDispatch {
   #give({ wanted: name, count, busy }: Extract<DispatchMessage, { wanted: unknown }>, router: string): void {
     const queue = this.#options.queues.queue(name);
     const hasWorkers = performance.now() - queue.lastPolledAt < workersPollWithinMs;
-    // The offer stays valid for polls that stay held there.
+    // The offer is repeated, so that it stays valid for the polls that the other router holds.
     if (busy === true && hasWorkers && queue.readyTasks > 0) return this.#options.peers.send({ offered: name }, router);
     const given = queue.takeDispatched(Math.min(count, maxGiven));
     for (const task of given) this.#options.handedOut(task);
@@ -201,16 +206,16 @@ export class DirectDispatch {
     if (tasks.length === 0) known.offers.delete(router);
     else known.offers.set(router, notAsked);
     for (const task of tasks) this.#givenBy.set(task, router);
-    // Of two routers that stop, one keeps the task and offers it to the others.
+    // When both routers are stopping, the one that gave the task takes it back and offers it to the others.
     if (this.#isStopping && returned === undefined) for (const task of tasks) this.#return(task, name);
-    // They have waited at the other router.
+    // These tasks have already waited at the other router, so they are delivered first.
     else if (queue.readyTasks > 0) queue.giveBack(tasks);
     else for (const task of tasks) this.dispatch(name, task);
     if (tasks.length > 0) Object.assign(known, { gotTaskId: tasks.at(-1)?.taskId, busyAskedAt: notAsked });
     this.#ask(name, this.#freeCapacity(name));
   }
 
-  /** Returns how many tasks of other routers the held polls here take. */
+  /** Returns how many tasks from other routers the polls held here can take. */
   #freeCapacity(name: QueueName): number {
     const { capacity, readyTasks } = this.#options.queues.queue(name);
     return Math.max(0, capacity - readyTasks);

@@ -1,4 +1,4 @@
-// Tasks dispatched directly: a worker gets the first task of an execution without the engine being polled.
+// Directly dispatched tasks: a worker gets the first task of an execution without a poll of the engine.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -7,12 +7,12 @@ import type { StartWorkflowRequest, Task } from '#lib/conductor/types.ts';
 import type { FirstTask, Values } from './workflow-metadata.ts';
 
 /**
- * `<execution id>.<reference name>`, used instead of the engine's task id, which only a poll returns. The reference
- * name becomes a path segment, so it must not be a dot segment.
+ * The id of a directly dispatched task, `<execution id>.<reference name>`. It is used instead of the engine's task id,
+ * which only a poll returns. The reference name becomes a path segment, so it must not be a dot segment.
  */
 const idPattern = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(?!\.{1,2}$)(.+)$/;
 
-/** Identifies a task of the engine without its id. */
+/** Identifies a task of the engine without the engine's task id. */
 export interface TaskReference {
   executionId: string;
   referenceName: string;
@@ -35,7 +35,8 @@ export function dispatchedTaskId({ executionId, referenceName }: TaskReference):
 }
 
 /**
- * Reads a task, ended or not, from the engine by either kind of id; of several attempts, the last one.
+ * Reads a task from the engine by either kind of id, even if the task has ended. If the task has several attempts, the
+ * last one is returned.
  * @returns undefined when there is no such task
  * @throws EngineError
  */
@@ -52,11 +53,14 @@ export async function findTask(engine: Pick<Engine, 'request'>, taskId: string):
   const found = parseResponse<Partial<Task> & { tasks?: Task[] }>({ body });
   if (reference !== undefined)
     return found.tasks?.findLast((task) => task.referenceTaskName === reference.referenceName);
-  // An id such as `search` is the path of another call.
+  // An id such as `search` is the path of another API call, whose response is not this task.
   return found.taskId === taskId ? (found as Task) : undefined;
 }
 
-/** Returns the engine's id of a task that was dispatched directly; any other id unchanged. @throws EngineError */
+/**
+ * Returns the engine's id of a task that was dispatched directly; returns any other id unchanged.
+ * @throws EngineError
+ */
 export async function engineTaskId(engine: Pick<Engine, 'request'>, taskId: string): Promise<string> {
   if (!isDispatchedTaskId(taskId)) return taskId;
   return (await findTask(engine, taskId))?.taskId ?? taskId;
@@ -67,7 +71,7 @@ export function isPending({ status }: Task): boolean {
   return status === 'SCHEDULED' || status === 'IN_PROGRESS';
 }
 
-/** The path segments by which the engine's API names a task without its id. */
+/** Returns the path segments that identify a task in the engine's API without the task's id. */
 export function taskPath({ executionId, referenceName }: TaskReference): string {
   return `${encodeURIComponent(executionId)}/${encodeURIComponent(referenceName)}`;
 }

@@ -8,8 +8,8 @@ export interface Poll {
   /** Longest time to hold the poll, in milliseconds. */
   timeoutMs: number;
   /**
-   * Longest time to hold the poll after its timeout while a fetch is in flight, in milliseconds. Otherwise a worker with
-   * short polls would always be gone when the engine returns its task.
+   * Longest time to hold the poll after its timeout while a fetch is in flight, in milliseconds. Without this time, a
+   * worker with short polls would always be gone when the engine returns its task.
    */
   fetchMs?: number;
   /** Aborts when the worker disconnects. */
@@ -20,9 +20,9 @@ export interface Poll {
 export interface PolledQueue {
   /** Delivers ready tasks to a poll; holds the poll when there are none. Every `hold` is followed by one `drop`. */
   hold(poll: HeldPoll): void;
-  /** Resolves when no fetch is in flight from which a held poll may get tasks. Never rejects. */
+  /** Resolves when no fetch in flight can bring tasks for the held poll. Never rejects. */
   afterFetches(poll: HeldPoll): Promise<void>;
-  /** Ends a poll, which must get no more tasks. */
+  /** Ends a poll. It must get no more tasks afterwards. */
   drop(poll: HeldPoll): void;
 }
 
@@ -48,8 +48,8 @@ export interface HeldPoll {
 const defaultFetchMs = 5_000;
 
 /**
- * Holds a poll in one or several queues. Resolves with tasks as soon as there are some; with none once the timeout has
- * passed and no fetch is in flight, or when the worker disconnects.
+ * Holds a poll in one or several queues. Resolves to tasks as soon as there are some. Resolves to an empty list once
+ * the timeout has passed and no fetch is in flight, or when the worker disconnects.
  */
 export async function holdPoll(wanted: readonly Wanted[], poll: Poll): Promise<Task[]> {
   const { workerId, timeoutMs, fetchMs = defaultFetchMs, signal } = poll;
@@ -76,7 +76,7 @@ export async function holdPoll(wanted: readonly Wanted[], poll: Poll): Promise<T
   return taken;
 }
 
-/** Returns the first poll of each worker that still takes tasks, and every such poll without a worker id. */
+/** Of the polls that still take tasks, returns the first poll of each worker and all polls without a worker id. */
 export function firstOfEachWorker(polls: readonly HeldPoll[]): HeldPoll[] {
   const seen = new Set<string>();
   return polls.filter(({ workerId, left }) => {

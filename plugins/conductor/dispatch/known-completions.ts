@@ -1,4 +1,4 @@
-// How in-flight executions of this router complete, as far as their definitions predict it.
+// Types that describe how in-flight executions of this router complete, where their definitions predict it.
 
 import type { TransientMap } from '#lib/gc/transient-map.ts';
 import type { LastTask } from './workflow-metadata.ts';

@@ -11,7 +11,7 @@ import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import type { DirectDispatch } from './direct-dispatch.ts';
 import { findTask, isPending } from './dispatched-task.ts';
 
-/** Longest delay of a timer in milliseconds; Node runs a longer one at once. */
+/** Longest delay of a timer in milliseconds; Node fires a timer with a longer delay at once. */
 const maxTimerMs = 2 ** 31 - 1;
 /** Pauses in milliseconds before a task is read again when the engine has not returned it. */
 const firstPauseMs = 1_000;
@@ -19,19 +19,19 @@ const longestPauseMs = 5_000;
 /** Maximum number of postponed reads; the oldest is forgotten first. */
 const maxPostponed = 10_000;
 
-/** What {@link PostponedReads} depends on. */
+/** Dependencies of {@link PostponedReads}. */
 export interface PostponedReadsDependencies {
   engine: Pick<Engine, 'request'>;
   directDispatch: Pick<DirectDispatch, 'dispatch'>;
   log: Logger;
 }
 
-/** Dispatches postponed reads later, whichever router dispatched them first, unless they have ended by then. */
+/** Dispatches postponed reads later, whichever router first dispatched them, unless they have ended by then. */
 export class PostponedReads {
   readonly #dependencies: PostponedReadsDependencies;
   /**
-   * Timers by task id. Only the id stays in memory, because the input holds the request of a client that may leave. An
-   * entry remains until its task has been read.
+   * Timers by task id. Only the id stays in memory, because the input holds the client's request and the client may
+   * leave. An entry remains until its task has been read.
    */
   readonly #timers = new Map<string, NodeJS.Timeout>();
 
@@ -40,7 +40,7 @@ export class PostponedReads {
   }
 
   /**
-   * Dispatches a read after a delay. A worker may repeat the result that postpones it: the last one counts.
+   * Dispatches a read after a delay. A worker may repeat the result that postpones the read; the last result counts.
    * @param taskId id of a directly dispatched task
    */
   dispatchAfter(seconds: number, taskId: string): void {
@@ -66,7 +66,8 @@ export class PostponedReads {
   }
 
   /**
-   * Logs the first error and never rejects. Tries again until the engine says what has become of the task.
+   * Reads a task from the engine and dispatches it if it is still pending. Tries again until the engine has returned
+   * the task's state. Logs the first error and never rejects.
    * @param pauseMs pause before the next attempt, in milliseconds
    */
   async #dispatch(taskId: string, pauseMs: number): Promise<void> {
@@ -77,7 +78,8 @@ export class PostponedReads {
       // Another result has postponed the task again, or the read has been forgotten.
       if (this.#timers.get(taskId) !== timer) return;
       this.#timers.delete(taskId);
-      // Workers poll a task of any other domain, even if a result gives it the id of a dispatched one.
+      // A task of any other domain is left to the polls of workers, even if a result has referred to it by the id of a
+      // dispatched task.
       if (pending === undefined || !isPending(pending) || !isDirectDomain(pending.domain)) return;
       const { domain: direct, ...rest } = pending;
       const domain = poolDomain(direct);
@@ -92,7 +94,10 @@ export class PostponedReads {
   }
 }
 
-/** True for an error that the engine would return again. Of its refusals, only 400 concerns the task itself. */
+/**
+ * True for an error that a repeated call would cause again. Of the engine's error responses, only a 400 concerns the
+ * task itself.
+ */
 function isFinal(error: unknown): boolean {
   return !(error instanceof EngineError) || error.status === 400;
 }

@@ -1,4 +1,5 @@
-// Messages between routers over Redis pub/sub: wake-ups and direct dispatch. They are lost during a Redis outage.
+// Exchanges messages between routers over Redis pub/sub, for wake-ups and direct dispatch. Messages are lost during a
+// Redis outage.
 
 import { randomUUID } from 'node:crypto';
 import type { Redis } from '#lib/redis/redis.ts';
@@ -8,7 +9,7 @@ import type { PeerWakeUp, Peers } from './wake-ups.ts';
 
 /** Messages on this channel have the field `hint`, as in earlier releases. */
 const wakeUpChannel = 'service-router:hints';
-/** Channel of messages to all routers. The channel of one router ends with the id of that router. */
+/** Channel of messages to all routers. The name of the channel of one router ends with the id of that router. */
 const dispatchChannel = 'service-router:dispatch';
 
 /** Dependencies of {@link RedisPeers}. */
@@ -53,7 +54,7 @@ export class RedisPeers implements Peers, DispatchPeers {
     return this.#dispatchChannels.every((channel) => redis.isSubscribed(channel));
   }
 
-  /** Publishes a wake-up. Drops it when Redis is unavailable: a late wake-up is useless. */
+  /** Publishes a wake-up. Drops it when Redis is unavailable, because a late wake-up is useless. */
   publish(wakeUp: PeerWakeUp): void {
     this.#publish(wakeUpChannel, { hint: wakeUp });
   }

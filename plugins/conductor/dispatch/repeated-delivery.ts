@@ -1,12 +1,13 @@
-// Recognises tasks that Conductor delivers again although nobody returned them: a worker may be carrying them out.
+// Recognises tasks that Conductor delivers again although nobody has returned them. A worker may still be processing
+// such a task.
 //
-// The engine's sweeper reads an execution, looks for the queue message of each scheduled task, and adds what is missing
-// (WorkflowSweeper.sweep). A task that is polled in between gets a second message, which the next poll takes. The engine's
-// call `POST /api/tasks/queue/requeue/{taskType}` adds one for every task in progress.
+// The engine's sweeper reads an execution, looks for the queue message of each scheduled task, and adds missing
+// messages (WorkflowSweeper.sweep). A task that is polled between these steps gets a second message, which the next
+// poll takes. The API call `POST /api/tasks/queue/requeue/{taskType}` adds a message for every task in progress.
 //
-// `Task.pollCount` counts the polls of a task; a retry and a rerun start again at 0. A worker or router that returns a
-// task reports it IN_PROGRESS, which replaces output and reason. A task that is polled again with neither output nor
-// reason has therefore not been returned.
+// `Task.pollCount` counts the polls of a task; it starts again at 0 for a retry or a rerun. A worker or router that
+// returns a task reports it as IN_PROGRESS, which replaces the task's output and reason. A task that is polled again
+// with neither an output nor a reason has therefore not been returned.
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
@@ -15,7 +16,7 @@ const unreceived = 'no worker received the task after poll ';
 /** Reason of a task that a worker returned without a reason or an output of its own. */
 export const returnedByWorker = 'its worker reported IN_PROGRESS';
 
-/** Returns the reason with which a router returns a task that it polled and no worker received. */
+/** Returns the reason with which a router returns a task that it has polled but that no worker has received. */
 export function unreceivedReason({ pollCount = 1 }: Pick<Task, 'pollCount'>): string {
   return `${unreceived}${pollCount}`;
 }
@@ -36,8 +37,8 @@ interface WorkflowTask {
 
 /**
  * Returns true for a task that must not be carried out twice: a write that the engine may not retry. A task without an
- * HTTP method counts as a write. Other tasks may be delivered again, because an engine can also fail after it has taken
- * a task from its queue.
+ * HTTP method counts as a write. Any other task may be delivered a second time, because the first delivery may have
+ * been lost: the engine can also fail after it has taken a task from its queue.
  */
 export function runsOnce(task: Task): boolean {
   const { httpMethod } = (task.inputData?.['inbound'] ?? {}) as { httpMethod?: unknown };
@@ -55,11 +56,12 @@ export function isRepeatedDelivery(task: Task): boolean {
 }
 
 /**
- * Returns true for a result by which a worker returns its task without a reason or an output. The reason of a router does
- * not count: Conductor's Java SDK copies it from the task, where it would name an earlier poll at the next delivery.
+ * Returns true for a result by which a worker returns its task without a reason or an output. A reason that a router
+ * has written does not count: Conductor's Java SDK copies it from the task into the result, and at the next delivery it
+ * would name an earlier poll.
  */
 export function returnsWithoutTrace(result: TaskResult): boolean {
-  // An extension of the lease keeps the task with its worker.
+  // A lease extension leaves the task with its worker.
   if (result.status !== 'IN_PROGRESS' || result.extendLease === true) return false;
   return isUnreceivedReason(result.reasonForIncompletion) || !hasTrace(result);
 }

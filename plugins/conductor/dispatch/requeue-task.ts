@@ -1,4 +1,4 @@
-// Puts a fetched task that no worker received back into the engine's queue.
+// Returns a fetched task to the engine's queue when no worker has received it.
 
 import type { Engine } from '#lib/conductor/engine.ts';
 import type { Task } from '#lib/conductor/types.ts';
@@ -6,10 +6,10 @@ import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { unreceivedReason } from './repeated-delivery.ts';
 
 /**
- * Updates the task to IN_PROGRESS with a callback after 0 seconds, so that the engine puts it back in its queue for the
- * next poll. The update includes the output that an earlier worker may have reported. The engine ignores the update for a task that has ended.
- * Logs errors and never rejects.
- * @returns false when the engine has not taken the update
+ * Updates the task to IN_PROGRESS with a callback after 0 seconds, so that the engine puts the task back in its queue
+ * for the next poll. The update includes the output that an earlier worker may have reported. The engine ignores the
+ * update for a task that has ended. Logs errors and never rejects.
+ * @returns false when the engine has not accepted the update
  */
 export async function requeueTask(
   task: Task,

@@ -2,18 +2,18 @@
 
 import type { HeldPoll } from './held-poll.ts';
 
-/** Longest time of a reservation (milliseconds): a slow engine must not keep a worker idle. */
+/** Maximum duration of a reservation (milliseconds): a slow engine must not keep a worker idle. */
 const maxReservedMs = 100;
 
 /**
- * The poll that gets no ready task until the fetch in flight has ended. While all workers are busy, each poll finds ready
- * tasks, so without a reservation no poll would be held and nothing would be fetched.
+ * Keeps one poll from getting ready tasks until the fetch in flight has ended. While all workers are busy, each poll
+ * finds ready tasks. Without a reservation, no poll would then be held and nothing would be fetched.
  */
 export class Reservation {
   #poll: HeldPoll | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** True for a poll that may wait as long as a reservation may take. */
+  /** True for a poll that may wait as long as a reservation may last. */
   isPossible({ timeoutMs }: HeldPoll): boolean {
     return timeoutMs >= maxReservedMs;
   }
@@ -23,7 +23,7 @@ export class Reservation {
     return this.#poll === poll;
   }
 
-  /** @param onExpired called when the time of the reservation has passed */
+  /** @param onExpired called when the reservation has expired */
   begin(poll: HeldPoll, onExpired: () => void): void {
     this.#poll = poll;
     this.#timer = setTimeout(() => {

@@ -4,11 +4,12 @@ import { getHeapStatistics } from 'node:v8';
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import { Problem } from '#lib/problem/problem.ts';
 
-/** Results up to this many bytes do not count: even many of them need little memory. */
+/** Results of up to this many bytes do not count towards the budget: even many of them need little memory. */
 export const smallResultBytes = 65_536;
 /**
- * A result becomes text, JSON and a response: each byte needs about three bytes of heap and two outside it. V8's heap
- * limit includes the young generation (24 MiB, see launch-settings.ts), which never holds a large result.
+ * Share of V8's heap limit that large results may have. A result is converted to text, to JSON and to a response, so
+ * each of its bytes needs about three bytes of heap and two bytes outside the heap. V8's heap limit includes the young
+ * generation (24 MiB, see launch-settings.ts), which never holds a large result.
  */
 const shareOfHeap = 1 / 32;
 
@@ -31,7 +32,7 @@ export interface HeldResult {
 export interface ResultBudgetOptions {
   /** Maximum number of bytes held at a time; a larger result is read alone. Default: 1/32 of V8's heap limit. */
   readonly bytes?: number | undefined;
-  /** Longest wait of a result, in milliseconds. */
+  /** Maximum time that a result waits, in milliseconds. */
   readonly maxWaitMs: number;
 }
 
@@ -64,8 +65,8 @@ export class ResultBudget {
   /**
    * Waits until the budget has room for `bytes` more.
    * @returns a function that frees the bytes; call it once, when the result is no longer needed
-   * @throws Problem `overloaded` after the longest wait: the worker repeats its result; `malformed-request` when the
-   *   worker has disconnected and gets no response
+   * @throws Problem `overloaded` after the maximum wait, whereupon the worker repeats its result; `malformed-request`
+   *   when the worker has disconnected and gets no response
    */
   async hold({ bytes, client, gone }: HeldResult): Promise<() => void> {
     if (bytes <= smallResultBytes) return () => undefined;

@@ -13,40 +13,46 @@ import { isDispatchedTaskId } from './dispatched-task.ts';
 import { requeueTask } from './requeue-task.ts';
 import { Reservation } from './reservation.ts';
 
-/** `poll`: a poll stays held. `busy`: a poll came while tasks were waiting. `task`: a dispatched task has no poll here. */
+/**
+ * What is waiting in a queue. `poll`: a held poll. `busy`: a poll arrived while tasks were waiting. `task`: a
+ * dispatched task for which no poll is held here.
+ */
 export type Waiting = 'poll' | 'busy' | 'task';
 
 /** Dependencies and name of a {@link TaskQueue}. */
 export interface TaskQueueOptions {
   engine: Pick<Engine, 'pollTasks' | 'updateTask'>;
   taskType: string;
-  /** Undefined: the default pool. */
+  /** Undefined for the default pool. */
   domain: string | undefined;
   log: Logger;
-  /** Another router may have the task for a poll, or the poll for a task. */
+  /** Called when another router may have a task for a poll here, or a poll for a task here. */
   onWaiting?: (waiting: Waiting) => void;
 }
 
 /**
- * Pause between fetches without an announcement. They find tasks that no router announces, such as retries after a
- * failure or a timeout.
+ * Pause between fetches without an announcement. Such fetches find tasks that no router announces, such as retries
+ * after a failure or a timeout.
  */
 const idleFetchMs = 1_000;
 /** Pauses between fetches after `expect`, for example while an event starts a workflow. */
 const expectationMs = [10, 15, 25, 40, 60, 100, 150, 250, 400];
-/** Half of the pause after a first failed fetch (milliseconds). It doubles with each failure, up to the idle pause. */
+/**
+ * Half of the pause after the first failed fetch (milliseconds). The pause doubles with each failure, up to the idle
+ * pause.
+ */
 const failedFetchMs = 100;
 /** Fetched tasks that no worker takes go back to the engine after this time (milliseconds). */
 const requeueAfterMs = 1_000;
-/** Maximum number of tasks of one fetch. */
+/** Maximum number of tasks that one fetch takes. */
 const maxFetchCount = 64;
 /**
  * Pause between searches for dispatched tasks whose router has stopped (milliseconds). The first poll starts a search.
  */
 const orphanSearchMs = 300_000;
 /**
- * A dispatched task that has waited this long in the engine (milliseconds) counts as one without a router: with the
- * default limits, no client waits longer.
+ * A dispatched task that has waited this long in the engine (milliseconds) counts as one whose router has stopped,
+ * because with the default limits no client waits longer.
  */
 const orphanAgeMs = 120_000;
 
@@ -67,12 +73,18 @@ export class TaskQueue implements PolledQueue {
   #mayHaveTask = true;
   #fetch: Promise<void> | undefined;
   readonly #reservation = new Reservation();
-  /** True when the latest fetch has returned tasks: the next poll then gets ready tasks. */
+  /**
+   * True when the latest fetch has returned tasks. The next poll then gets ready tasks instead of being reserved for a
+   * fetch.
+   */
   #isTurnOfReady = false;
   #failures = 0;
   #expectation = expectationMs.length;
   #timer: NodeJS.Timeout | undefined;
-  /** Time of the next fetch without an announcement (performance.now()). Polls may be shorter than a pause. */
+  /**
+   * Time of the next fetch without an announcement (performance.now()). It is kept when no poll is held, because polls
+   * may be shorter than a pause.
+   */
   #fetchDueAt = 0;
   #orphanSearchDueAt = 0;
   #deliversSoon = false;
@@ -118,7 +130,8 @@ export class TaskQueue implements PolledQueue {
   hold(poll: HeldPoll): void {
     this.lastPolledAt = performance.now();
     this.#heldPolls.push(poll);
-    // Another queue has served the poll, which ends now: it takes further ready tasks, but nothing is fetched for it.
+    // Another queue has already served the poll, so the poll ends now. It takes further ready tasks, but no tasks are
+    // fetched for it.
     if (poll.taken.length > 0) {
       this.#ready = this.#deliver(this.#ready);
       return;
@@ -129,7 +142,7 @@ export class TaskQueue implements PolledQueue {
     if (this.lastPolledAt >= this.#orphanSearchDueAt) void this.#searchOrphans();
   }
 
-  /** Reserves a poll for a fetch that is due. Ready tasks and those of the engine alternate. */
+  /** Reserves a poll for a fetch that is due, so that ready tasks alternate with tasks from the engine. */
   #reserve(poll: HeldPoll): void {
     const isDue = this.#mayHaveTask || this.lastPolledAt >= this.#fetchDueAt;
     const isBusy = this.#ready.length > 0 && this.#fetch === undefined;
@@ -142,7 +155,7 @@ export class TaskQueue implements PolledQueue {
 
   /** See {@link PolledQueue}. */
   async afterFetches(poll: HeldPoll): Promise<void> {
-    // A fetch may have started before the poll, for other polls. The next one is for this poll too.
+    // The current fetch may have started before this poll, for other polls. The next fetch is for this poll too.
     while (this.#fetch !== undefined && this.#heldPolls.includes(poll)) await this.#fetch;
   }
 
@@ -153,20 +166,22 @@ export class TaskQueue implements PolledQueue {
     if (this.#heldPolls.length === 0) this.#stopTimer();
   }
 
-  /** Returns a task that exists already, for a worker that has just finished one; undefined when there is none. */
+  /**
+   * Returns a task that is already available, for a worker that has just finished one; undefined when there is none.
+   */
   async takeOne(workerId: string | undefined, signal: AbortSignal): Promise<Task | undefined> {
     if (!this.#mayHaveTask && this.#fetch === undefined && this.#ready.length === 0) return undefined;
     const [task] = await holdPoll([{ queue: this, count: 1 }], { workerId, timeoutMs: 20, fetchMs: 0, signal });
     return task;
   }
 
-  /** Fetches at once: a task exists, or may exist. */
+  /** Fetches at once, because a task exists or may exist. */
   announce(): void {
     this.#mayHaveTask = true;
     this.#pump();
   }
 
-  /** Fetches more often for a while: a task may be scheduled within a few hundred milliseconds. */
+  /** Fetches more often for a while, because a task may be scheduled within a few hundred milliseconds. */
   expect(): void {
     this.#expectation = 0;
     this.#fetchDueAt = performance.now() + this.#pauseMs();
@@ -174,8 +189,8 @@ export class TaskQueue implements PolledQueue {
   }
 
   /**
-   * Delivers a task that the engine has scheduled in the direct domain, to the next worker that polls here. Tasks that
-   * become ready in the same turn of the event loop leave together.
+   * Delivers a task that the engine has scheduled in the direct domain to the next worker that polls here. Tasks that
+   * become ready in the same turn of the event loop are delivered together.
    * @param task its id comes from `dispatchedTaskId`
    */
   dispatchDirectly(task: Task): void {
@@ -206,7 +221,7 @@ export class TaskQueue implements PolledQueue {
     return taken;
   }
 
-  /** Takes back tasks that did not reach their worker. They are the next to be delivered. */
+  /** Takes back tasks that did not reach their worker. These tasks are delivered next. */
   giveBack(tasks: readonly Task[]): void {
     if (tasks.length === 0) return;
     this.#ready.unshift(...tasks);
@@ -216,7 +231,10 @@ export class TaskQueue implements PolledQueue {
     if (this.#ready.some(({ taskId }) => isDispatchedTaskId(taskId))) this.#options.onWaiting?.('task');
   }
 
-  /** Ends all held polls, without tasks, and returns undelivered tasks to the engine, even those of an open fetch. */
+  /**
+   * Ends all held polls without tasks, and returns undelivered tasks to the engine, including those of a fetch in
+   * flight.
+   */
   async stop(): Promise<void> {
     for (const held of this.#heldPolls) held.release();
     this.#stopTimer();
@@ -240,7 +258,7 @@ export class TaskQueue implements PolledQueue {
       const tasks = await this.#pollEngine(count, domain).finally(() => this.#reservation.end());
       this.#failures = 0;
       this.#isTurnOfReady = tasks.length > 0;
-      // After a full batch there may be more.
+      // After a full batch, the engine may have more tasks.
       if (tasks.length >= count) this.#mayHaveTask = true;
       if (tasks.length > 0) this.#expectation = expectationMs.length;
       this.giveBack(this.#deliver(tasks));
@@ -255,7 +273,7 @@ export class TaskQueue implements PolledQueue {
     this.#fetchDueAt = performance.now() + this.#pauseMs();
     this.#pump();
     if (this.#fetch === undefined && this.#heldPolls.length > 0) this.#startTimer();
-    // A poll that was reserved stays held when another one got the ready task.
+    // A poll that was reserved stays held when another poll has taken the ready task.
     if (this.#heldPolls.length > 0 && this.#ready.length === 0) this.#options.onWaiting?.('poll');
   }
 
@@ -273,8 +291,8 @@ export class TaskQueue implements PolledQueue {
   }
 
   /**
-   * Fetches dispatched tasks whose router has stopped, oldest first, one at a time. The search ends with the first
-   * recent task, which may already be at a worker: it is the only task that a search can deliver a second time.
+   * Fetches dispatched tasks whose router has stopped, oldest first, one at a time. The search ends at the first recent
+   * task. A worker may already have that task, so it is the only one that a search can deliver a second time.
    */
   async #searchOrphans(): Promise<void> {
     this.#orphanSearchDueAt = performance.now() + orphanSearchMs;
@@ -288,12 +306,13 @@ export class TaskQueue implements PolledQueue {
         this.giveBack([domain === undefined ? (task as Task) : { ...(task as Task), domain }]);
       }
     } catch {
-      // The next search finds them.
+      // The next search finds the remaining tasks.
     }
   }
 
   /**
-   * Delivers tasks round-robin to workers in order of arrival; those of one worker leave in as few responses as possible.
+   * Delivers tasks round-robin to workers, in order of arrival of their polls. The tasks for one worker are sent in as
+   * few responses as possible.
    * @returns tasks that no poll took
    */
   #deliver(tasks: readonly Task[]): Task[] {
@@ -313,7 +332,10 @@ export class TaskQueue implements PolledQueue {
     return undelivered;
   }
 
-  /** False for a task that was held too long and goes back to the engine. Dispatched tasks are still queued there. */
+  /**
+   * Returns false for a task that was held too long, and returns that task to the engine. Dispatched tasks may always
+   * be delivered, because they are still in the engine's queue.
+   */
   #mayDeliver(task: Task): boolean {
     if (isDispatchedTaskId(task.taskId)) return true;
     const fetched = this.#fetchOf.get(task);
@@ -344,7 +366,10 @@ export class TaskQueue implements PolledQueue {
     this.#timer = undefined;
   }
 
-  /** Returns fetched tasks without a worker to the engine. Dispatched tasks are still in the engine's queue. */
+  /**
+   * Returns fetched tasks without a worker to the engine. Dispatched tasks need not be returned, because they are still
+   * in the engine's queue.
+   */
   async #requeueReady(): Promise<void> {
     clearTimeout(this.#requeueTimer);
     this.#requeueTimer = undefined;

@@ -10,8 +10,8 @@ import { TaskQueue, type Waiting } from './task-queue.ts';
 /** A queue counts as inactive after this many milliseconds without a poll. */
 export const activeWithinMs = 60_000;
 /**
- * At this number of queues, adding one deletes idle queues: those not polled for a minute; if that is not enough,
- * those not polled for the longest time.
+ * Once there are this many queues, adding a queue deletes idle ones: first those that have not been polled for a minute
+ * and, if that is not enough, those whose last poll is the longest ago.
  */
 const maxQueues = 1_000;
 /** Maximum number of queues whose latest poll is remembered. */
@@ -33,7 +33,7 @@ export class TaskQueues {
   #onWaiting: OnWaiting = () => undefined;
   #heldPolls = 0;
   readonly #queues = new Map<string, TaskQueue>();
-  /** By queue, including queues that have been deleted. */
+  /** Time of the last poll of each queue, including queues that have been deleted. */
   readonly #lastPolled = new BoundedMap<string, number>(maxPolledQueues);
 
   constructor(engine: Pick<Engine, 'pollTasks' | 'updateTask'>, log: Logger) {
@@ -46,7 +46,7 @@ export class TaskQueues {
     this.#onWaiting = listener;
   }
 
-  /** Number of held polls; one may wait in several queues. */
+  /** Number of held polls; one poll may wait in several queues. */
   get heldPolls(): number {
     return this.#heldPolls;
   }
@@ -56,7 +56,7 @@ export class TaskQueues {
     return [...this.#queues.values()].reduce((sum, queue) => sum + queue.readyTasks, 0);
   }
 
-  /** Returns the queue with this name; creates it at its first use. */
+  /** Returns the queue with this name; creates it on first use. */
   queue({ taskType, domain }: QueueName): TaskQueue {
     const key = queueKey({ taskType, domain });
     const known = this.#queues.get(key);
@@ -131,7 +131,7 @@ export class TaskQueues {
     return false;
   }
 
-  /** Milliseconds since a poll of this queue began or ended; Infinity without one. */
+  /** Milliseconds since a poll of this queue last began or ended; Infinity if there was no poll. */
   sincePollMs(name: QueueName): number {
     return performance.now() - (this.#lastPolled.get(queueKey(name)) ?? Number.NEGATIVE_INFINITY);
   }
@@ -141,7 +141,7 @@ export class TaskQueues {
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop()));
   }
 
-  /** Bounds memory: workers can poll for any number of task types that do not exist. */
+  /** Deletes idle queues to bound memory, because workers can poll for any number of task types that do not exist. */
   #deleteIdle(): void {
     const now = performance.now();
     for (const [key, queue] of this.#queues) {
@@ -163,7 +163,7 @@ function byLastPoll([, one]: [string, TaskQueue], [, other]: [string, TaskQueue]
   return one.lastPolledAt - other.lastPolledAt;
 }
 
-/** Returns a key that differs for every queue. */
+/** Returns a key that is different for every queue. */
 export function queueKey({ taskType, domain }: QueueName): string {
   return `${domain ?? ''}:${taskType}`;
 }

@@ -1,24 +1,29 @@
-// Wake-ups: changes of executions and queues wake waiters and held polls of this router, or of other routers.
+// Wakes waiters and held polls, on this router or on others, when executions and queues change.
 
 import type { ExecutionStatus } from '#lib/conductor/types.ts';
 import type { QueueName, TaskQueues } from './task-queues.ts';
 import type { CompletionWaiters } from './completion-waiters.ts';
 
-/** Details of a change of an execution that can save a read of its status. */
+/** Details of a change to an execution. They can save a read of the execution's status. */
 export interface ChangeDetails {
   /** The new status, if the engine has returned it. */
   readonly status?: ExecutionStatus | undefined;
-  /** The task that was completed. The new status can sometimes be derived from it and the workflow definition. */
+  /**
+   * The task that was completed. The new status can sometimes be derived from this task and the workflow definition.
+   */
   readonly completed?: CompletedTask | undefined;
 }
 
-/** A task that was completed, by its reference name, with its output. */
+/** A completed task, with its reference name and its output. */
 export interface CompletedTask {
   readonly referenceName: string;
   readonly output: Record<string, unknown>;
 }
 
-/** A wake-up between routers. A lost one delays a response until the next timed read; no task or response is lost. */
+/**
+ * A wake-up between routers. The loss of a wake-up delays a response until the next timed read, but no task or response
+ * is lost.
+ */
 export type PeerWakeUp =
   | ({ changed: string } & ChangeDetails)
   | { appeared: readonly QueueName[] }
@@ -29,13 +34,15 @@ export interface Peers {
   publish(wakeUp: PeerWakeUp): void;
 }
 
-/** Wakes waiters and held polls on this router; publishes wake-ups without a waiter here to other routers. */
+/**
+ * Wakes waiters and held polls on this router. Publishes a wake-up to the other routers if nobody here waits for it.
+ */
 export class WakeUps {
   readonly #waiters: CompletionWaiters;
   readonly #queues: TaskQueues;
   readonly #peers: Peers;
 
-  /** @param peers get the wake-ups without a waiter on this router */
+  /** @param peers receive the wake-ups for which nobody waits on this router */
   constructor(waiters: CompletionWaiters, queues: TaskQueues, peers: Peers) {
     this.#waiters = waiters;
     this.#queues = queues;

@@ -5,7 +5,7 @@ import { parseResponse } from '#lib/conductor/read-response.ts';
 import type { QueueName } from './task-queues.ts';
 import { workflowMetadataOf, type WorkflowDefinition, type WorkflowMetadata } from './workflow-metadata.ts';
 
-/** The fields of a task definition that decide whether a task may be dispatched directly. */
+/** The fields of a task definition that determine whether a task may be dispatched directly. */
 export interface TaskDef {
   retryCount: number;
   /** In seconds; 0: no timeout. */
@@ -22,7 +22,10 @@ interface EventHandler {
   actions?: { start_workflow?: { name: string; version?: number; taskToDomain?: Record<string, string> } }[];
 }
 
-/** Cache time in milliseconds. A definition changed in place takes effect later; a new version has its own entry. */
+/**
+ * Cache time in milliseconds. A definition that is changed in place takes effect only after this time; a new version
+ * has its own entry.
+ */
 const cacheMs = 60_000;
 
 /** Reads definitions from the engine and caches them for a minute. */
@@ -44,8 +47,8 @@ export class WorkflowMetadataCache {
   }
 
   /**
-   * Returns the task types that may follow a task, in any version of its workflow: the engine does not say which version a
-   * task belongs to. A version that ends with the task contributes none.
+   * Returns the task types that may follow a task, in any version of its workflow, because the engine does not say to
+   * which version a task belongs. A version that ends with the task contributes none.
    * @param completed reference name of the task when it has completed; undefined after any other result
    * @throws EngineError, Error when the engine does not return the definitions
    */
@@ -103,7 +106,10 @@ export class WorkflowMetadataCache {
   }
 }
 
-/** Returns the queue of a task: the domain of its type in taskToDomain, else of `*`, else the default pool. */
+/**
+ * Returns the queue of a task. Its domain is the one for the task type in taskToDomain, otherwise the one for `*`.
+ * Without either, the task belongs to the default pool.
+ */
 export function queueOf(taskType: string, taskToDomain: Readonly<Record<string, string>> = {}): QueueName {
   return { taskType, domain: taskToDomain[taskType] ?? taskToDomain['*'] };
 }

@@ -1,6 +1,6 @@
-// Workflow metadata, derived from a definition: its task types, its first task's input and effects.
+// Derives workflow metadata from a definition: the task types, and the input and the effects of the first task.
 
-/** The fields of a task in a workflow definition that decide the control flow, with Conductor's names. */
+/** The fields of a task in a workflow definition that determine the control flow, with Conductor's names. */
 export interface WorkflowTask {
   name: string;
   taskReferenceName: string;
@@ -8,7 +8,7 @@ export interface WorkflowTask {
   optional?: boolean;
   /** Delay before the task is queued, in seconds. */
   startDelay?: number;
-  /** Number of retries; replaces that of the task definition. */
+  /** Number of retries; replaces the number in the task definition. */
   retryCount?: number;
   inputParameters?: Record<string, unknown>;
   sink?: string;
@@ -36,25 +36,25 @@ export type Values = Record<string, unknown>;
 export interface WorkflowMetadata {
   /** Task types (SIMPLE) in the order of the definition. */
   readonly taskTypes: readonly string[];
-  /** The first task, when it is a SIMPLE one. */
+  /** The first task, if it is a SIMPLE task. */
   readonly first: FirstTask | undefined;
 }
 
-/** A SIMPLE task that every execution of a definition begins with. */
+/** A SIMPLE task with which every execution of a definition begins. */
 export interface FirstTask {
   readonly taskType: string;
   readonly referenceName: string;
-  /** True when no other task of the definition has its type. */
+  /** True when no other task of the definition has the same task type. */
   readonly isOnlyOfType: boolean;
-  /** True when the definition makes the engine delay or retry it. */
+  /** True when the definition makes the engine delay or retry the task. */
   readonly isDelayedOrRetried: boolean;
-  /** Computes its input from the workflow's input; undefined when only the engine can do that. */
+  /** Computes the task's input from the workflow's input; undefined when only the engine can do that. */
   readonly inputOf: ((workflowInput: Values) => Values) | undefined;
-  /** Present when the execution completes with this task, in the same step of the engine. */
+  /** Present when completing this task completes the execution in the same step of the engine. */
   readonly last: LastTask | undefined;
 }
 
-/** The effects of completing a task that is the last one. */
+/** The effects of completing the last task of an execution. */
 export interface LastTask {
   /** Computes the workflow's output from the task's output. */
   readonly outputOf: (taskOutput: Values) => Values;
@@ -91,7 +91,7 @@ function firstTask(
     retryCount = 0,
   } = task;
   const input = isEmpty(inputTemplate) ? references(inputParameters, 'workflow.input') : undefined;
-  // Without output parameters, the engine takes the output of the task that ended last.
+  // Without output parameters, the engine uses the output of the task that ended last as the workflow's output.
   const output = isEmpty(outputParameters) ? undefined : references(outputParameters, `${referenceName}.output`);
   const events = rest.map((next) => eventsOf(workflow, next));
   const isLast = task.optional !== true && output !== undefined && events.every((event) => event !== undefined);
@@ -140,10 +140,10 @@ function allEvents(workflow: string, tasks: readonly WorkflowTask[]): Events | u
     : undefined;
 }
 
-/** The path below a root that each parameter refers to, e.g. `${workflow.input.inbound}` → `['inbound']`. */
+/** For each parameter, the path below a root to which it refers, e.g. `${workflow.input.inbound}` → `['inbound']`. */
 type References = Record<string, readonly string[]>;
 
-/** Undefined unless every parameter is one plain reference below `root`. */
+/** Returns the references; undefined unless every parameter is one plain reference below `root`. */
 function references(parameters: Values, root: string): References | undefined {
   const entries = Object.entries(parameters).map(([key, text]) => {
     const path = typeof text === 'string' ? /^\$\{([\w-]+(?:\.[\w-]+)+)\}$/.exec(text)?.[1] : undefined;

@@ -1,8 +1,8 @@
-// Compresses back-end responses with br or gzip for clients that accept it.
+// Compresses back-end responses with br or gzip for clients that accept compression.
 //
 // When a response holds a secret next to text that an attacker chose, its compressed length reveals the secret
-// (BREACH). So tokens are never compressed, nor are responses from the engine's API, which hold requests of several
-// clients.
+// (BREACH). Therefore, tokens are never compressed, nor are responses from the engine's API, which contain requests of
+// several clients.
 
 import { type Static, Type } from '#lib/json/json-schema.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
@@ -11,7 +11,7 @@ import type { BackEndResponse } from '#lib/envelope/outbound.ts';
 import type { Outcome } from './outcome.ts';
 import { type Coding, compressBody, isCompressible, varyBy } from '../../../gateway/plugin-api/content-coding.ts';
 
-/** When responses are compressed. */
+/** Conditions under which responses are compressed. */
 export interface CompressOptions {
   /** Bodies of up to this many bytes stay as they are. */
   readonly overBytes: number;
@@ -54,7 +54,7 @@ export function compressOptionsOf(
 /** Header fields of compressed responses, for the OpenAPI document. */
 export const compressedHeaders = { 'Content-Encoding': headerRef('ContentEncoding'), Vary: headerRef('Vary') };
 
-/** The request that a response belongs to. */
+/** The request to which a response belongs. */
 export interface CompressedRequest {
   readonly method: string;
   /** Result of `chooseCoding`: coding that the client accepts; undefined when it accepts none. */
@@ -62,7 +62,7 @@ export interface CompressedRequest {
 }
 
 /**
- * Returns the response compressed when that makes it smaller. `Vary` names Accept-Encoding whenever the response could
+ * Returns the response, compressed if that makes it smaller. `Vary` names Accept-Encoding whenever the response could
  * have been compressed for another client.
  */
 export async function compressResponse(
@@ -79,7 +79,7 @@ export async function compressResponse(
   return { ...response, headers: { ...varied, 'content-encoding': coding }, body: compressed };
 }
 
-/** Returns the outcome with its response compressed. @param options undefined: responses stay as they are */
+/** Returns the outcome with its response compressed. @param options undefined when responses are not compressed */
 export async function compressOutcome(
   outcome: Outcome,
   request: CompressedRequest,
@@ -89,7 +89,9 @@ export async function compressOutcome(
   return { ...outcome, response: await compressResponse(outcome.response, request, options) };
 }
 
-/** Header fields that describe the exact bytes of the back end's body: a body with one of them is not compressed. */
+/**
+ * Header fields that describe the exact bytes of the back end's body. A response with one of them is not compressed.
+ */
 const boundToBytes = ['content-encoding', 'content-range', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
 
 function mayBeCompressed({ status, headers }: BackEndResponse): boolean {

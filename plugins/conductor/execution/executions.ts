@@ -1,4 +1,5 @@
-// Starts an execution of a pinned workflow version, waits for its end, and terminates reads that nobody waits for.
+// Starts an execution of a pinned workflow version, waits until it has ended, and terminates reads for which nobody
+// waits.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -22,7 +23,7 @@ import type { CompletionWaiters } from '../dispatch/completion-waiters.ts';
 import type { WorkflowMetadata } from '../dispatch/workflow-metadata.ts';
 import { queueOf, type WorkflowMetadataCache } from '../dispatch/workflow-metadata-cache.ts';
 
-/** What starting and awaiting executions depends on; most of it is shared state of the plugin. */
+/** Dependencies for starting executions and waiting for them. Most are shared state of the plugin. */
 export interface ExecutionDependencies {
   engine: Engine;
   waiters: CompletionWaiters;
@@ -55,14 +56,16 @@ export interface WaitOptions {
   readOnly: boolean;
   /** Aborts when the client disconnects. */
   clientGone: AbortSignal;
-  /** True: after the deadline the execution continues, and the client gets links to retrieve the response later. */
+  /**
+   * True when, after the deadline, the execution continues and the client gets links to retrieve the response later.
+   */
   respondsAsync: boolean;
   linksOf: LinksOf;
 }
 
 /** Options of {@link startExecution}. `deadlineAt` limits the start; a shorter preferred `wait` does not change it. */
 export interface StartOptions extends Pick<WaitOptions, 'deadlineAt' | 'readOnly' | 'respondsAsync'> {
-  /** True: requests with the same Idempotency-Key may learn the execution's id before its end. */
+  /** True when requests with the same Idempotency-Key may learn the execution's id before the execution has ended. */
   isKeyed: boolean;
 }
 
@@ -74,15 +77,18 @@ const maxMetadataMs = 500;
  */
 export interface StartedExecution {
   readonly executionId: string;
-  /** Deletes the entries that exist for its wait. */
+  /** Deletes the entries that exist while the client waits for the execution. */
   forget(): void;
-  /** Stops the delivery of its first task to workers; undefined when workers poll the task from the engine. */
+  /**
+   * Stops the delivery of the execution's first task to workers; undefined when workers poll the engine for the task.
+   */
   readonly cancelDispatch: (() => void) | undefined;
 }
 
 /**
  * Starts an execution and delivers its first task: directly to a worker, or by waking the held polls of its queue.
- * @throws Problem as {@link startProblem} returns it: 503, or 504 `outcome-unknown` when the engine may have started it
+ * @throws Problem from {@link startProblem}: 503, or 504 `outcome-unknown` when the engine may have started the
+ *   execution
  */
 export async function startExecution(
   request: StartWorkflowRequest,
@@ -94,7 +100,7 @@ export async function startExecution(
   const planned = plan === undefined ? request : { ...request, taskToDomain: plan.taskToDomain };
   const executionId = await startRecorded(planned, { deadlineAt, readOnly, isKeyed }, dependencies);
   if (!respondsAsync && !isKeyed) awaited.add(executionId);
-  // The metadata only makes an execution faster: a slow engine must not hold up the wait for its end.
+  // The metadata only makes an execution faster, so a slow engine must not delay the wait for the execution.
   const knownBy = Math.min(deadlineAt, performance.now() + maxMetadataMs);
   const workflow = plan?.workflow ?? (await before(knownBy, metadata.metadataOf(request.name, request.version)));
   const first = workflow?.first;
@@ -117,7 +123,7 @@ export async function startExecution(
   return { executionId, forget, cancelDispatch: undefined };
 }
 
-/** Starts an execution, and records the start before and after the call. @throws Problem as {@link startExecution} */
+/** Starts an execution, and records the start before and after the call. @throws Problem like {@link startExecution} */
 async function startRecorded(
   request: StartWorkflowRequest,
   { readOnly, deadlineAt, isKeyed }: Omit<StartOptions, 'respondsAsync'>,
@@ -149,7 +155,7 @@ async function recordStart(
   }
 }
 
-/** How the first task of an execution reaches a worker without polling the engine. */
+/** A plan for delivering the first task of an execution to a worker without a poll of the engine. */
 interface DispatchPlan {
   readonly workflow: WorkflowMetadata;
   readonly queue: QueueName;
@@ -159,10 +165,11 @@ interface DispatchPlan {
 }
 
 /**
- * Plans the direct dispatch of the first task. The engine keeps the task until its result arrives, in a queue that only
- * a search for lost tasks polls. Such a search can deliver a task twice, so only reads are dispatched directly. Call it
- * only for a request that waits: without a waiting client, no router knows whether a worker has the task.
- * @returns undefined when workers must poll the task
+ * Plans the direct dispatch of the first task. Until the result of the task arrives, the engine keeps the task in a
+ * queue that only searches for lost tasks poll. Such a search can deliver a task twice, so only reads are dispatched
+ * directly. Call it only for a request that waits: without a waiting client, no router knows whether a worker has the
+ * task.
+ * @returns undefined when workers must poll the engine for the task
  */
 async function planDispatch(
   request: StartWorkflowRequest,
@@ -178,8 +185,8 @@ async function planDispatch(
   const queue = queueOf(first.taskType, request.taskToDomain);
   if (!directDispatch.isPossible(queue)) return undefined;
   const taskDef = await before(knownBy, metadata.taskDef(first.taskType));
-  // A retry has another task id under the same reference name, and only the engine can apply a template. It would time
-  // out a task that it does not see polled.
+  // A retry has another task id under the same reference name, and only the engine can apply an input template. A task
+  // with a poll timeout would time out, because the engine does not see a poll of it.
   const { retryCount, inputTemplate = {}, pollTimeoutSeconds = 0 } = taskDef ?? {};
   if (taskDef === undefined || retryCount !== 0 || pollTimeoutSeconds > 0) return undefined;
   if (Object.keys(inputTemplate).length > 0) return undefined;
@@ -194,7 +201,10 @@ async function planDispatch(
   };
 }
 
-/** Returns the domains of the tasks after the first. The engine looks up every domain, even one that no task has. */
+/**
+ * Returns the domains of the tasks after the first. The domains are left out when there are no such tasks, because the
+ * engine looks up every domain, even one that no task has.
+ */
 function otherDomains({ taskTypes }: WorkflowMetadata, { taskToDomain }: StartWorkflowRequest): Record<string, string> {
   return taskTypes.length > 1 ? { ...taskToDomain } : {};
 }
@@ -229,7 +239,7 @@ export async function waitForEnd(
 /**
  * Waits until an execution has ended.
  * @param timeoutMs longest wait, in milliseconds; 0: no wait
- * @returns the status, with the reason when it did not complete; null after the wait or an abort
+ * @returns the status, with the reason when it did not complete; null after the timeout or an abort
  */
 export async function awaitEnd(
   executionId: string,
@@ -242,7 +252,7 @@ export async function awaitEnd(
   return ended === null || ended.status === 'COMPLETED' ? ended : withReason(ended, readUntil, dependencies);
 }
 
-/** Terminates an execution whose response no client reads. */
+/** Terminates an execution whose response no client will read. */
 async function abandon(
   { executionId, cancelDispatch }: StartedExecution,
   reason: string,
@@ -257,10 +267,10 @@ async function abandon(
 }
 
 /**
- * Adds the reason, and the time of the last resumption, without which a reason can look like that of a cancellation. The
- * engine's status call omits both. Without the reason, the response could not say that a write may have been applied, so
- * a slow engine gets the rest of the wait, and `lateReadMs` more, because the execution may have ended just before the
- * deadline.
+ * Adds the reason for the incompletion and the time of the last resumption, which the engine's status call omits.
+ * Without that time, the reason can look like that of a cancellation. Without the reason, the response could not say
+ * that a write may have been applied. A slow engine therefore gets the rest of the wait and another `lateReadMs`,
+ * because the execution may have ended just before the deadline.
  */
 async function withReason(
   ended: ExecutionStatus,

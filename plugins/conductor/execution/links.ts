@@ -20,7 +20,10 @@ export const servedParts = ['status', 'response'] as const;
 
 type ServedResource = (typeof servedParts)[number];
 
-/** Links use the first path of each resource. {@link linkProblems} verifies that each resource has one. */
+/**
+ * Creates the function that returns links. Links use the first path of each resource. {@link linkProblems} verifies
+ * that each resource has one.
+ */
 export function createLinks(routes: readonly GatewayRoute[]): LinksOf {
   const [status, response] = servedParts.map((part) => pathOf(routes, part)) as [string, string];
   return (executionId) => ({
@@ -29,7 +32,10 @@ export function createLinks(routes: readonly GatewayRoute[]): LinksOf {
   });
 }
 
-/** Reports missing endpoints of the policy `executions`; once, at the first route whose responses contain links. */
+/**
+ * Reports missing endpoints of the policy `executions`. They are reported once, for the first route whose responses
+ * contain links.
+ */
 export function linkProblems({ routes, endpoints }: Pick<PolicyContext, 'routes' | 'endpoints'>): string[] {
   const serving = routesWith(routes, 'executions');
   const [first] = [...routesWith(routes, 'workflow'), ...serving];
@@ -46,7 +52,7 @@ export function linkProblems({ routes, endpoints }: Pick<PolicyContext, 'routes'
     );
 }
 
-/** Reports paths of the policy `executions` whose parameters are not just `:id`, which links fill in. */
+/** Reports paths of the policy `executions` whose only parameter is not `:id`, because links fill in nothing else. */
 export function pathProblems({ endpoints }: Pick<PolicyContext, 'endpoints'>): string[] {
   return endpoints
     .flatMap(({ templates }) => templates)

@@ -1,4 +1,5 @@
-// The outcome of a request for an execution: what its client receives, and how circuit breakers and version guards count it.
+// The outcome of a request for an execution: what the client receives, and how circuit breakers and version guards
+// count it.
 
 import type { Response } from 'express';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -30,9 +31,9 @@ export type Outcome = (
   | { readonly kind: 'client-gone' }
 ) & { readonly headers?: AddedHeaders };
 
-/** The end of an execution, as circuit breakers and version guards count it. */
+/** How an execution ended, as circuit breakers and version guards count it. */
 export interface ExecutionEnding {
-  /** Code of the problem that is its response; undefined when the response is the back end's. */
+  /** Code of the problem that the client receives; undefined when the response is the back end's. */
   readonly problem: ProblemCode | undefined;
   /** Status code of the back end's response, where known. */
   readonly status?: number | undefined;
@@ -45,7 +46,7 @@ export function withHeaders(outcome: Outcome, headers: AddedHeaders): Outcome {
   return { ...outcome, headers: { ...outcome.headers, ...headers } };
 }
 
-/** Returns the outcome of an error. */
+/** Returns the outcome that corresponds to an error. */
 export function problemOutcome(error: unknown): Outcome {
   return { kind: 'problem', problem: toProblem(error) };
 }
@@ -55,7 +56,7 @@ export function endingOfError(error: unknown): ExecutionEnding {
   return { problem: toProblem(error).code, clientGone: false };
 }
 
-/** Resolves when the execution has ended. After a 202 response, it ends later than the response. */
+/** Resolves when the execution has ended. After a 202 response, the execution ends later than the response is sent. */
 export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEnding> {
   const settled = await outcome;
   if (settled.kind === 'accepted') return settled.settled;
@@ -92,8 +93,8 @@ function verifiedClient({ input, output }: WholeExecution, { codec }: Pick<Respo
 }
 
 /**
- * Sends an outcome; nothing when the client has gone.
- * @throws Problem when the outcome is one
+ * Sends an outcome; sends nothing when the client has gone.
+ * @throws Problem when the outcome is a problem
  */
 export function sendOutcome(response: Response, executionId: string | undefined, outcome: Outcome): void {
   const { headers = {} } = outcome;

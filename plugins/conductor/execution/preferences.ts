@@ -13,7 +13,7 @@ export interface Preferences {
   readonly others: string | undefined;
 }
 
-/** Returns the value of the field; several fields are joined with commas. */
+/** Returns the value of `Prefer`; several fields are joined with commas. */
 export function preferOf({ headers: { prefer } }: Pick<IncomingMessage, 'headers'>): string | undefined {
   return Array.isArray(prefer) ? prefer.join(', ') : prefer;
 }
@@ -23,8 +23,8 @@ const token = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Members of a list. A comma inside a quoted string is not a separator. An unclosed string extends to the end. */
 const members = /(?:[^",]|"(?:[^"\\]|\\[\s\S])*"?)+/g;
 /**
- * `token [BWS "=" BWS word]`, followed by any parameters. Whitespace after `=` matches only before a word: two adjacent
- * `[ \t]*` would take quadratic time.
+ * `token [BWS "=" BWS word]`, followed by any parameters. White space after `=` matches only before a word, because two
+ * adjacent `[ \t]*` would take quadratic time.
  */
 const preference = /^([^\s=;"]+)(?:[ \t]*=(?:[ \t]*("(?:[^"\\]|\\.)*"|[^\s=;"]+))?)?[ \t]*(?:;.*)?$/s;
 /** delta-seconds (RFC 9111 section 1.2.2). Large values are capped in {@link waitPolicyOf}. */
@@ -67,9 +67,14 @@ function readMember(member: string): { name: string; value: string } {
 
 /** How long a request waits for its execution, and what the client receives when the wait ends first. */
 export interface WaitPolicy {
-  /** Longest wait of this request in milliseconds from its arrival: what it prefers, or the response deadline of its route. */
+  /**
+   * Longest wait of this request, in milliseconds from its arrival: the wait that it prefers, or the response deadline
+   * of its route.
+   */
   readonly waitMs: number;
-  /** When the wait ends first: true sends 202 with a link to the execution, false sends 504. */
+  /**
+   * The response when the wait ends before the execution: 202 with a link to the execution when true, 504 when false.
+   */
   readonly respondsAsync: boolean;
   /** `Preference-Applied` of a 202 (section 3): the applied preferences, `wait` with the longest wait in seconds. */
   readonly applied: string;
@@ -77,8 +82,8 @@ export interface WaitPolicy {
 
 /**
  * Returns the wait policy of a request.
- * @param limits `responseDeadlineMs`: wait without preferences; `maxWaitMs`: longest wait that a client may ask for; both
- *   in milliseconds
+ * @param limits `responseDeadlineMs`: wait without preferences; `maxWaitMs`: longest wait for which a client may ask;
+ *   both in milliseconds
  */
 export function waitPolicyOf(
   { respondAsync, waitSeconds }: Preferences,

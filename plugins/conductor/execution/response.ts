@@ -1,4 +1,4 @@
-// Turns an ended execution into the client's response: the back end's response, or a problem document.
+// Creates the client's response from an ended execution: the back end's response, or a problem document.
 
 import { type ServerResponse, validateHeaderValue } from 'node:http';
 import { isCancelled } from '#lib/conductor/executions/cancelled.ts';
@@ -14,7 +14,7 @@ import { Problem } from '#lib/problem/problem.ts';
 import type { LinksOf } from './links.ts';
 import { waitMsOf } from './terminations.ts';
 
-/** Limits and dependencies for making responses. */
+/** Limits and dependencies for creating responses. */
 export interface ResponseOptions {
   /** Largest response body, in bytes. */
   maxBytes: number;
@@ -33,7 +33,7 @@ export interface RequestKind {
 /**
  * Returns the back end's response from the output of an ended execution.
  * @param options `clientId`: the client that gets the response; undefined when it is not known
- * @throws Problem when the execution has no response or its output is not a valid one
+ * @throws Problem when the execution has no response, or when its output is not a valid response
  */
 export function responseOf(
   execution: ExecutionStatus,
@@ -63,10 +63,16 @@ export function responseOf(
   }
 }
 
-/** Many clients and proxies accept at most 16 KiB of status line and header fields. The router's own fields need the rest. */
+/**
+ * Maximum size of the back end's header fields. Many clients and proxies accept at most 16 KiB of status line and
+ * header fields; the router's own fields need the rest.
+ */
 const maxHeaderBytes = 12_288;
 
-/** Returns the fields. @throws Problem `back-end-bad-answer` when one cannot be sent, or when they are too large */
+/**
+ * Returns the fields.
+ * @throws Problem `back-end-bad-answer` when a field cannot be sent, or when the fields are too large
+ */
 function sendable(headers: HeaderFields): HeaderFields {
   try {
     for (const [name, value] of Object.entries(headers))
@@ -89,13 +95,16 @@ function unreadableResponse(cause: PayloadUnreadable): Problem {
 
 /** Sends the back end's response. */
 export function sendResponse(response: ServerResponse, { status, headers, body }: BackEndResponse): void {
-  // Content-Length of a HEAD response is that of the GET (RFC 9110 section 8.6), which is unknown here.
+  // The Content-Length of a HEAD response is that of the response to GET (RFC 9110 section 8.6), which is unknown here.
   const bodiless = status === 204 || status === 304 || response.req.method === 'HEAD';
   response.writeHead(status, { ...headers, ...(bodiless ? {} : { 'content-length': body.length }) });
   response.end(bodiless ? undefined : body);
 }
 
-/** Returns the problem of an execution without a response. Clients see only failures that our workers report. */
+/**
+ * Returns the problem of an execution without a response. Clients see the reason for a failure only if one of this
+ * product's workers has reported it.
+ */
 export function failureOf(execution: ExecutionStatus, request: RequestKind): Problem {
   const { status, reasonForIncompletion } = execution;
   const cause = new Error(`${status}: ${reasonForIncompletion ?? 'no reason given'}`);
@@ -122,7 +131,10 @@ function terminationOf(execution: ExecutionStatus, request: RequestKind, cause: 
   return new Problem('execution-failed', { detail: 'The execution was terminated.', cause });
 }
 
-/** Returns the problem for an execution that did not end while its client waited. @param waitMs the wait, in milliseconds */
+/**
+ * Returns the problem for an execution that had not ended when the wait of its client ended.
+ * @param waitMs the wait, in milliseconds
+ */
 export function responseDeadlineSpent(waitMs: number, { readOnly }: RequestKind): Problem {
   return new Problem('wait-budget-spent', {
     detail: readOnly
@@ -133,8 +145,8 @@ export function responseDeadlineSpent(waitMs: number, { readOnly }: RequestKind)
 }
 
 /**
- * Adds links to a 504: `execution` when the response deadline has passed, and `links` for a write only, because a read
- * was terminated or is easier to repeat.
+ * Adds links to a 504: `execution` when the response deadline has passed, and `links` only for a write, because a read
+ * was terminated or can simply be repeated.
  */
 export function withLinks(
   problem: Problem,

@@ -1,4 +1,4 @@
-// Sends a JSON document of the router itself. Caches may not store it.
+// Sends a JSON document that the router itself has created. Caches must not store it.
 
 import type { ServerResponse } from 'node:http';
 

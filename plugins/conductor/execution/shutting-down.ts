@@ -1,4 +1,4 @@
-// The problem of every call that a draining router no longer serves.
+// The problem with which a draining router rejects every call that it no longer serves.
 
 import { Problem } from '#lib/problem/problem.ts';
 

@@ -1,4 +1,4 @@
-// The problem document for a failed start: tells clients whether an execution may have started.
+// Determines the problem document for a failed start, which tells the client whether an execution may have started.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionIndex } from '#lib/conductor/executions/execution-index.ts';
@@ -12,7 +12,7 @@ export interface FailedStart {
   readonly request: StartWorkflowRequest;
   /** True for safe methods: the request may be repeated. */
   readonly readOnly: boolean;
-  /** Time before the request was sent to the engine, in milliseconds since 1970. */
+  /** Time just before the request was sent to the engine, in milliseconds since 1970. */
   readonly startedAt: number;
   /** Response deadline, by performance.now(). */
   readonly deadlineAt: number;
@@ -21,12 +21,15 @@ export interface FailedStart {
 /** Timeout for asking the engine whether it has an execution, in milliseconds. */
 const lookupTimeoutMs = 1_500;
 /**
- * Largest difference between the clocks of the engine and of the routers, in milliseconds. Executions that started
- * earlier belong to other requests: clients may send an `X-Request-Id`, the correlation id, more than once.
- * The value is large, because the client of a write that was missed would repeat the write.
+ * Largest expected difference between the clocks of the engine and of the routers, in milliseconds. Executions that
+ * started earlier belong to other requests: clients may send an `X-Request-Id`, the correlation id, more than once. The
+ * value is large, because if a write's execution were missed, the client would repeat the write.
  */
 const maxClockDifferenceMs = 900_000;
-/** Bytes kept of each string: no workflow name is longer, and inputs and outputs are not needed. */
+/**
+ * Number of bytes that are kept of each string in the engine's response. No workflow name is longer, and inputs and
+ * outputs are not needed.
+ */
 const longestString = 1_024;
 
 /**
@@ -57,7 +60,10 @@ export async function startProblem(
   return engineUnavailable(error);
 }
 
-/** True only after a 500: any other 5xx may come from a proxy, behind which the start may still be in progress. */
+/**
+ * Returns true when the engine confirms that the execution does not exist. This counts only after a 500: any other 5xx
+ * may come from a proxy, behind which the start may still be in progress.
+ */
 async function isAbsent(
   { status }: EngineError,
   { request: { name, correlationId }, startedAt, deadlineAt }: Omit<FailedStart, 'readOnly'>,

@@ -2,7 +2,7 @@
 
 /** Path and query of a request target. */
 export interface Target {
-  /** Percent-encoded as sent; starts with `/`, or is empty when all of it was dropped. */
+  /** Percent-encoded as sent; starts with `/`, or is empty when the whole path was dropped. */
   path: string;
   /** Without the `?`; undefined when the target has no `?`. */
   query: string | undefined;

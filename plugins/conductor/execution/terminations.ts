@@ -1,9 +1,12 @@
 // Reasons for terminating executions. The engine stores them, so that every router reports the same problem later.
 
-/** The client of a read disconnected before the response. */
+/** Reason when the client of a read disconnected before the response. */
 export const clientGoneReason = 'the client has gone';
 
-/** Reason after a read has missed its response deadline. @param waitMs how long its client has waited, in milliseconds */
+/**
+ * Returns the reason for a read that has missed its response deadline.
+ * @param waitMs how long the client has waited, in milliseconds
+ */
 export function deadlineReason(waitMs: number): string {
   return `the wait budget is spent (${waitMs} ms)`;
 }

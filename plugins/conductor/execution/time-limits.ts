@@ -3,9 +3,9 @@
 import { EngineError } from '#lib/conductor/engine-error.ts';
 
 /**
- * Longest time after the response deadline, in milliseconds, for the two reads that decide what a response says: whether
- * a failed start has taken effect, and why an execution has not completed. Nothing else runs between the deadline and
- * the response (docs/explanation/reliability.md, I5).
+ * Longest time after the response deadline, in milliseconds, for the two reads that determine the response: whether a
+ * failed start has taken effect, and why an execution has not completed. Nothing else runs between the deadline and the
+ * response (docs/explanation/reliability.md, I5).
  */
 export const lateReadMs = 1_000;
 
@@ -14,14 +14,14 @@ export function remainingMs(deadlineAt: number): number {
   return Math.max(1, Math.round(deadlineAt - performance.now()));
 }
 
-/** A read of the engine that had not ended at its deadline. */
+/** The error of a read from the engine that had not finished by its deadline. */
 export class LateRead extends EngineError {
   constructor() {
     super('interrupted', 'the engine did not respond before the deadline');
   }
 }
 
-/** Returns the result of a read of the engine. @throws LateRead at the deadline */
+/** Returns the result of a read from the engine. @throws LateRead at the deadline */
 export async function readBefore<T>(deadlineAt: number, read: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new LateRead()), remainingMs(deadlineAt));
@@ -32,7 +32,10 @@ export async function readBefore<T>(deadlineAt: number, read: Promise<T>): Promi
   }
 }
 
-/** Returns a value that a response can do without; undefined when it fails, or does not arrive before the deadline. */
+/**
+ * Returns a value that a response can do without; undefined when it cannot be determined or does not arrive before the
+ * deadline.
+ */
 export async function before<T>(deadlineAt: number, value: T | Promise<T>): Promise<T | undefined> {
   return value instanceof Promise ? readBefore(deadlineAt, value).catch(() => undefined) : value;
 }

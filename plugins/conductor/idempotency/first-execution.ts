@@ -1,5 +1,5 @@
-// Finds the execution that an Idempotency-Key has started (by its correlation id) and compares its request with the
-// current one. The execution is the record of the key.
+// Finds the execution that was started for an Idempotency-Key (by its correlation id) and compares its request with the
+// current one. The execution itself is the record of the key.
 
 import { isDeepStrictEqual } from 'node:util';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -13,13 +13,15 @@ import { PayloadUnreadable } from '#lib/envelope/encryption/payload-unreadable.t
 import { Problem } from '#lib/problem/problem.ts';
 import { inboundOf } from '../execution/client-executions.ts';
 
-/** The part of the execution API that finds the execution of a key. */
+/** The part of the execution API that finds the execution for a key. */
 export type KeyedExecutions = Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole' | 'decide'>;
 
-/** Minimum age at which an execution without a row in the index is evaluated again, in milliseconds. */
+/**
+ * Minimum age, in milliseconds, at which the engine is asked to evaluate an execution without a row in the index again.
+ */
 const unindexedMs = 60_000;
 
-/** Maximum number of executions of one key that are read. Only one of them was not superseded. */
+/** Maximum number of executions for one key that are read. Only one of them has not been superseded. */
 const maxExecutions = 5;
 
 /** A request with an Idempotency-Key. */
@@ -34,9 +36,9 @@ export interface KeyedStart {
 }
 
 /**
- * Returns the execution that a key has started; undefined when there is none.
- * @param isStrict false: only the engine's index is searched, which is fast on every engine. True: if the index has no
- *   result, the engine's execution store is searched too, because the index may lag behind; if an
+ * Returns the execution that was started for a key; undefined when there is none.
+ * @param isStrict when false, only the engine's index is searched, which is fast on every engine. When true and the
+ *   index has no result, the engine's execution store is searched too, because the index may lag behind. If an
  *   execution is found only in the store, has not ended and is not recent, the engine is asked to evaluate it
  * @throws EngineError
  */
@@ -71,7 +73,7 @@ async function evaluate(executionId: string, api: KeyedExecutions): Promise<void
 }
 
 /**
- * Returns whether a request equals the one that an execution was started for: method, target and body, byte for byte.
+ * Returns whether a request equals the one for which an execution was started: method, target and body, byte for byte.
  * The engine keeps the whole request, so no digest is stored.
  * @throws Problem `payload-unreadable` when the first request was encrypted with a key that is not configured here
  */

@@ -1,18 +1,19 @@
-// Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07) and derives the name that stands for it in the
-// engine and in Redis.
+// Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07) and derives the name that stands for the key
+// in the engine and in Redis.
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '#lib/problem/problem.ts';
 
 const maxKeyLength = 255;
-/** A String of Structured Fields (RFC 9651 section 3.3.3), as the draft requires. */
+/** A String as defined by Structured Fields (RFC 9651 section 3.3.3), as the draft requires. */
 const quotedKey = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 /** The key without quotation marks, as most clients send it. */
 const unquotedKey = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
 
 /**
- * Returns the key of a request; undefined when it has none. A key with quotation marks equals the same key without.
+ * Returns the key of a request; undefined when it has none. A key with quotation marks equals the same key without
+ * them.
  * @throws Problem `malformed-idempotency-key` (400)
  */
 export function idempotencyKeyOf({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): string | undefined {

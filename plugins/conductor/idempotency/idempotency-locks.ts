@@ -1,14 +1,14 @@
-// Idempotency locks: one request at a time may start the execution of a key.
+// Idempotency locks: only one request at a time may start the execution for a key.
 
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** A lock on a key: the right to start its execution. */
 export interface IdempotencyLock {
-  /** performance.now() at which the lock expires: another request may acquire it from then on. */
+  /** Time (performance.now()) at which the lock expires. From then on, another request may acquire it. */
   readonly expiresAt: number;
   /**
-   * Releases the lock. Without a release it is held until it expires, because a start that was sent may still take
-   * effect.
+   * Releases the lock. A lock that is not released is held until it expires, because a start that was sent may still
+   * take effect.
    */
   release(): void;
 }
@@ -25,9 +25,9 @@ export interface IdempotencyLocks {
   waitForRelease(name: string, withinMs: number): Promise<void>;
 }
 
-/** Locks in memory: for a single router, and lost when it ends. */
+/** Locks in memory, for a single router. They are lost when the router ends. */
 export class LocalIdempotencyLocks implements IdempotencyLocks {
-  /** Promises that resolve at the release, by name. */
+  /** For each held lock, by name, a promise that resolves when the lock is released or expires. */
   readonly #held = new Map<string, Promise<void>>();
   readonly #ttlMs: number;
 

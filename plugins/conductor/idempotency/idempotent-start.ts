@@ -1,4 +1,4 @@
-// Starts one execution for each Idempotency-Key: the first request starts it, later ones receive its result.
+// Starts one execution for each Idempotency-Key: the first request starts it, and later requests receive its result.
 
 import { Counter, type Registry } from 'prom-client';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -13,11 +13,11 @@ import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
 import type { IdempotencyLock, IdempotencyLocks } from './idempotency-locks.ts';
 import { findFirst, isSameRequest, type KeyedExecutions, type KeyedStart } from './first-execution.ts';
 
-/** What {@link IdempotentStart} works with. */
+/** Dependencies of {@link IdempotentStart}. */
 export interface IdempotentStartDependencies {
   readonly locks: IdempotencyLocks;
   readonly executions: KeyedExecutions;
-  /** The same API with a short deadline for each call: for the time in which admission control rejects requests. */
+  /** The same API with a short timeout for each call. It is used while admission control rejects requests. */
   readonly urgent: KeyedExecutions;
   /** True while admission control rejects requests. */
   readonly isRefusing: () => boolean;
@@ -25,21 +25,25 @@ export interface IdempotentStartDependencies {
   readonly linksOf: LinksOf;
   /** The counter of `createKeyMetrics`. */
   readonly requests: Counter<'outcome'>;
-  /** Timeout of one call to the engine, in milliseconds: a lock must outlive the start. */
+  /** Timeout of one call to the engine, in milliseconds. A lock must outlive the start. */
   readonly callMs: number;
 }
 
-/** Longest wait for the first request's start, in milliseconds. The wait ends earlier if the response deadline comes first. */
+/**
+ * Longest wait for the first request's start, in milliseconds. The wait ends earlier if the response deadline comes
+ * first.
+ */
 const maxStartWaitMs = 5_000;
 /** Pauses between the attempts, in milliseconds; each is twice as long as the previous one. */
 const firstPauseMs = 100;
 const longestPauseMs = 1_600;
-/** Maximum number of concurrent look-ups while admission control rejects requests; further requests are rejected too. */
+/** Maximum number of concurrent lookups while admission control rejects requests. Further requests are rejected too. */
 const maxLookUps = 16;
 
 /**
- * `started`: this request started the execution. `first`: an earlier request did; `problem` says why its response cannot be
- * repeated: `idempotency-key-reused` (422), or `idempotency-key-in-use` (409) while it runs.
+ * `started`: this request started the execution. `first`: the execution that an earlier request started. `problem` says
+ * why its response cannot be repeated: `idempotency-key-reused` (422), or `idempotency-key-in-use` (409) while the
+ * execution runs.
  */
 export type IdempotentOutcome<T> =
   | { readonly started: T }
@@ -65,13 +69,13 @@ export class IdempotentStart {
   }
 
   /**
-   * Starts an execution unless the key has one.
+   * Starts an execution unless the key already has one.
    * @param gone aborts when the client disconnects
    * @param start starts the execution with `keyed.name` as its correlation id. It must not start anything once
    *   performance.now() has reached `before`, because another request may hold the lock by then
    * @returns null when the client disconnected during the wait
-   * @throws Problem `idempotency-key-in-use` (409), `payload-unreadable` (502), `overloaded`, `idempotency-unavailable` or
-   *   `engine-unavailable` (503), and what `start` throws
+   * @throws Problem `idempotency-key-in-use` (409), `payload-unreadable` (502), `overloaded`, `idempotency-unavailable`
+   *   or `engine-unavailable` (503), and any error that `start` throws
    */
   async start<T extends { readonly executionId?: string }>(
     keyed: KeyedStart,
@@ -81,7 +85,7 @@ export class IdempotentStart {
     const deadlineAt = Math.min(performance.now() + maxStartWaitMs, keyed.startBefore);
     for (let pauseMs = firstPauseMs; !gone.aborted; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       const lock = await this.#acquire(keyed);
-      // Another request holds the lock: the execution is found only after its start.
+      // Another request holds the lock, so the execution can be found only after that request has started it.
       if (lock === null) {
         await this.#dependencies.locks.waitForRelease(keyed.name, Math.min(pauseMs, remainingMs(deadlineAt)));
       }
@@ -115,7 +119,7 @@ export class IdempotentStart {
       if (first !== undefined) lock?.release();
       return first;
     } catch (cause) {
-      // No time was left to look up what the holder of the lock has started.
+      // No time was left to look up the execution that the holder of the lock may have started.
       if (lock === null && cause instanceof LateRead) throw this.#inUse({});
       lock?.release();
       this.#count('unavailable');
@@ -135,7 +139,7 @@ export class IdempotentStart {
       this.#count(started.executionId === undefined ? 'not_started' : 'started');
       return started;
     } catch (error) {
-      // Only 503 guarantees that nothing was started. After any other failure the lock is held until it expires.
+      // Only 503 guarantees that nothing was started. After any other failure, the lock is held until it expires.
       if (error instanceof Problem && error.status === 503) lock.release();
       this.#count('not_started');
       throw error;

@@ -11,7 +11,7 @@ import { type IdempotencyLock, type IdempotencyLocks, LocalIdempotencyLocks } fr
 
 const keyPrefix = 'service-router:';
 
-/** Uses `SET NX` with a time to live. Requests on one router compete for a local lock first. */
+/** Locks in Redis that use `SET NX` with a time to live. Requests on one router compete for a local lock first. */
 export class RedisIdempotencyLocks implements IdempotencyLocks {
   readonly #redis: Redis;
   readonly #local: LocalIdempotencyLocks;
@@ -44,7 +44,10 @@ export class RedisIdempotencyLocks implements IdempotencyLocks {
     }
   }
 
-  /** Waits for the local lock. Other routers do not announce a release: a wait for their locks takes `withinMs`. */
+  /**
+   * Waits for the release of the local lock. Other routers do not announce releases, so a wait for one of their locks
+   * takes `withinMs`.
+   */
   async waitForRelease(name: string, withinMs: number): Promise<void> {
     if (this.#local.holds(name)) await this.#local.waitForRelease(name, withinMs);
     else await pause(withinMs);

@@ -1,11 +1,12 @@
-// Guarantees that at most one of several executions of an Idempotency-Key is carried out, whichever router started them.
+// Guarantees that at most one of several executions for an Idempotency-Key is carried out, whichever router started
+// them.
 //
-// A lock keeps two routers from starting two executions for one key, but it expires, and a start that was sent under it
-// may arrive after that, for example when a router was suspended or the engine's database hung. A start cannot be
-// fenced, because the engine does not know the keys. So a router that has polled a task of a keyed execution reads the
-// other executions of the key. If a task of one of them has been taken, the router terminates the execution whose task
-// it has polled. When two routers check at the same time, each sees the other's task, because each polled before its
-// check: then both executions are terminated, and nothing is carried out twice.
+// A lock keeps two routers from starting two executions for one key, but the lock expires. A start that was sent while
+// the lock was held may arrive after it has expired, for example when a router was suspended or the engine's database
+// hung. A start cannot be fenced, because the engine does not know the keys. Therefore, a router that has polled a task
+// of a keyed execution reads the other executions of the key. If a task of one of them has been taken, the router
+// terminates the execution whose task it has polled. When two routers check at the same time, each sees the other's
+// task, because each polled before it checked. Both executions are then terminated, and nothing is carried out twice.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';
@@ -20,8 +21,8 @@ export function isKeyed({ correlationId }: Task): boolean {
 }
 
 /**
- * Returns the execution of a keyed task that has just been polled; terminates it when another execution of its key
- * came first.
+ * Returns the execution of a keyed task that has just been polled; terminates that execution when another execution for
+ * the same key came first.
  * @returns undefined when the engine does not have the execution
  * @throws EngineError
  */

@@ -1,10 +1,10 @@
-// The allow-list for calls to the engine's API, by method, path and scope. All other calls get a 404.
+// The allow-list of calls to the engine's API, by method, path and scope. All other calls get a 404.
 
 import type { PlannedRequest, Refusal } from '../../../gateway/plugin-api/plugin-api.ts';
 
 /** Scope of workers: polls, results and task logs. */
 const workerScope = 'conductor_worker';
-/** Scope of operators: definitions, and reading executions and tasks. */
+/** Scope of operators: managing definitions, and reading executions and tasks. */
 export const adminScope = 'conductor_admin';
 
 /** How an allowed call is handled. */
@@ -20,7 +20,9 @@ export interface AllowedCall {
 
 interface Rule {
   method: string;
-  /** Segments after `/api`; `*` matches one segment, a final `**` matches any number, including none. */
+  /**
+   * Segments after `/api`; `*` matches one segment, and a final `**` matches any number of segments, including none.
+   */
   path: string;
   scope: AllowedCall['scope'];
   kind?: CallKind;
@@ -53,7 +55,7 @@ export const allowedCalls: readonly Rule[] = rules;
 const plainSegment = /^[^/\\;%?#\x00-\x20\x7f]+$/;
 
 /**
- * Finds the first rule that matches a call by method and path. The call needs exactly the scope of the rule.
+ * Finds the first rule that matches a call by method and path. The call needs exactly the scope of that rule.
  * @param path percent-encoded path below the router's prefix, starting with `/api`
  * @returns undefined when the call is not allowed
  * @throws URIError when the path has an invalid percent-encoding

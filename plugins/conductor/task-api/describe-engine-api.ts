@@ -30,7 +30,7 @@ export function describeEngineApi(strip: string): PolicyDescription {
   };
 }
 
-// A rule with a final `**` also matches the path in front of it.
+// A rule that ends in `/**` also matches the path before it, so it becomes two operations.
 function operationsOf(
   prefix: string,
   { method, path, scope, kind, summary: does }: (typeof allowedCalls)[number],

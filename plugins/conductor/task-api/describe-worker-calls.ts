@@ -1,9 +1,9 @@
-// The OpenAPI description of the calls of workers: parameters, bodies and responses, for workers without an SDK.
+// The OpenAPI description of worker calls (parameters, bodies and responses), for workers without an SDK.
 
 import type { Components, Operation, Parameter, Response, Schema } from '#lib/openapi/openapi.ts';
 import type { CallKind } from './allow-list.ts';
 
-/** What the document says about a call besides its summary, scope and problems. */
+/** The description of a call in the OpenAPI document, besides its summary, scope and problems. */
 export type CallDescription = Pick<Operation, 'description' | 'parameters' | 'requestBody' | 'responses'>;
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -36,7 +36,7 @@ const engineResponse: Response = { description: "The engine's response.", conten
 const noTask: Response = { description: 'There is no task.' };
 const result: CallDescription['requestBody'] = { required: true, content: json(reference('conductor.TaskResult')) };
 
-/** Descriptions of the calls of workers; calls of operators have none. */
+/** Descriptions of worker calls; operator calls have none. */
 export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> = {
   'batch-poll': {
     description:

@@ -1,4 +1,5 @@
-// The declaration of the engine-api policy: its parameters, and what it does with a request and with the OpenAPI document.
+// The declaration of the engine-api policy: its parameters, its OpenAPI description, and the check of a planned
+// request.
 
 import { Type } from '#lib/json/json-schema.ts';
 import { declarePolicy } from '../../../gateway/plugin-api/plugin-api.ts';

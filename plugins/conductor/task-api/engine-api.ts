@@ -25,18 +25,18 @@ import { checkPoll, problemOfPoll } from './worker-names.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
 
-/** Largest result in relation to the largest response, which a result contains as base64 or escaped text. */
+/** Ratio of the largest task result to the largest response, which a result contains as base64 or escaped text. */
 const resultOverhead = 2;
-/** Timeout of a poll that names none, in milliseconds; Conductor's default. */
+/** Timeout of a poll that does not specify one, in milliseconds; Conductor's default. */
 const defaultPollMs = 100;
 
-/** What the policy depends on. */
+/** Dependencies of the policy. */
 export interface EngineApiDependencies extends Pick<ExecutionDependencies, 'engine' | 'queues' | 'log'> {
   updates: TaskUpdates;
   /** Bounds the memory of large results. */
   results: ResultBudget;
   limits: WorkerLimits;
-  /** True while workers get tasks. A draining router delivers tasks as long as a client waits. */
+  /** True while workers get tasks. A draining router continues to deliver tasks as long as a client waits. */
   dispatchesTasks: () => boolean;
   /** Called when a task is sent to a worker. */
   handedOut: (task: Task) => void;
@@ -47,7 +47,7 @@ export interface EngineApiDependencies extends Pick<ExecutionDependencies, 'engi
 }
 
 /**
- * Creates the policy `engine-api`, the last of its pipeline: Conductor's API for workers and operators.
+ * Creates the policy `engine-api`, the last policy in its pipeline: Conductor's API for workers and operators.
  * @throws Problem `not-found`, `insufficient-scope`, `forbidden` or `engine-unavailable`
  */
 export function createEngineApiPolicy(config: Config, dependencies: EngineApiDependencies): Policy {
@@ -71,7 +71,10 @@ export function createEngineApiPolicy(config: Config, dependencies: EngineApiDep
   });
 }
 
-/** @throws Problem `not-found` for a call that is not allowed, `insufficient-scope` when the token lacks its scope */
+/**
+ * @throws Problem `not-found` for a call that is not allowed, `insufficient-scope` when the token lacks the scope of
+ *   the call
+ */
 function chooseCall(request: Request, path: string): AllowedCall {
   const call = findAllowedCall(request.method, path);
   if (call === undefined) throw new Problem('not-found', { detail: 'This call is not open to workers or operators.' });
@@ -124,7 +127,7 @@ class EngineApi {
     });
   }
 
-  /** Conductor's update-v2: the response to a result is the worker's next task, if one exists already. */
+  /** Conductor's update-v2 call: the response to a result is the worker's next task, if one is already available. */
   async 'update-and-poll'(_call: AllowedCall, context: CallContext): Promise<void> {
     const { response, queue, result } = await this.#reportResult(context);
     if (response.status !== 200) {
@@ -136,18 +139,22 @@ class EngineApi {
     this.#sendTasks(context, next === undefined ? [] : [next], ([task]) => task);
   }
 
-  /** Our workers' call: reports results, and waits for tasks of several queues when all results were accepted. */
+  /**
+   * The call of this product's workers: reports results and, if all of them were accepted, waits for tasks from several
+   * queues.
+   */
   async exchange(_call: AllowedCall, context: CallContext): Promise<void> {
     const { queues, limits, dispatchesTasks } = this.#dependencies;
     const { exchange, statuses } = await this.#withBody(context, async (body) => {
-      // The results are parts of the body, which must not stay in memory while the exchange waits for tasks.
+      // The results are slices of the body. They are not kept, so that the body does not stay in memory while the
+      // exchange waits for tasks.
       const { results, ...parsed } = parseExchange(body);
       return { exchange: parsed, statuses: await this.#reportAll(results, context) };
     });
     const isAccepted = statuses.every((status) => status === 200);
     if (!isAccepted)
       contextOf(context.request).reason = `not every result was accepted; statuses: ${statuses.join(', ')}`;
-    // Results are reported even if a name is not valid: nobody would report them again.
+    // Results are reported even if the name of a queue is not valid, because nobody would report them again.
     const isValid = (name: QueueName) => problemOfPoll({ ...name, workerId: exchange.workerId }) === undefined;
     const sorted = limits.sortQueues(context.clientId, exchange.wanted);
     const allowed = statuses.length === 0 ? sorted.allowed : sorted.allowed.filter(isValid);
@@ -217,7 +224,7 @@ class EngineApi {
     return tasks;
   }
 
-  /** Sends tasks to a worker. Tasks of an incomplete response go to the next worker. */
+  /** Sends tasks to a worker. If the response is not sent completely, the tasks go to the next worker. */
   #sendTasks({ response }: CallContext, tasks: readonly Task[], toBody: (sent: Task[]) => unknown): void {
     const { queues, updates, withTrace } = this.#dependencies;
     const giveBack = () => {
@@ -265,7 +272,10 @@ class EngineApi {
     return Promise.all(results.map(statusOf));
   }
 
-  /** Reads the body of a call with results, and calls `use` with it while the body counts towards the memory budget. */
+  /**
+   * Reads the body of a call with results and passes it to `use`. The body counts towards the memory budget until `use`
+   * has finished.
+   */
   async #withBody<T>({ request, clientId, gone }: CallContext, use: (body: Buffer) => Promise<T>): Promise<T> {
     const maxBytes = this.#config['router.maxResponseBytes'] * resultOverhead;
     const announced = announcedBytes(request);
@@ -273,7 +283,8 @@ class EngineApi {
     let permit = announced === Infinity ? undefined : hold(Math.min(announced, maxBytes));
     try {
       await permit;
-      // The size of a chunked body is unknown until its end, so a large one counts as the largest allowed size.
+      // The size of a chunked body is unknown until its end, so a large chunked body counts as the largest allowed
+      // size.
       const takePermit = () => (permit = hold(maxBytes));
       const pause = permit === undefined ? { at: smallResultBytes, until: takePermit } : undefined;
       return await use(await readBody(request, maxBytes, pause));

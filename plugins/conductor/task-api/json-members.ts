@@ -25,7 +25,7 @@ export function replaceMember(json: string, name: string, value: string): string
 }
 
 /**
- * Sets a top-level member: replaces its value, or adds the member in front.
+ * Sets a top-level member: replaces its value, or inserts the member at the start of the object.
  * @param json text of an object that has members, valid for JSON.parse
  * @param value new value, a string
  */
@@ -36,7 +36,7 @@ export function setMember(json: string, name: string, value: string): string {
 }
 
 /**
- * Returns the text of a top-level member's value; of the last one when the name repeats, like JSON.parse.
+ * Returns the text of a top-level member's value. If the name is repeated, the last member counts, as in JSON.parse.
  * @param json text of an object, valid for JSON.parse
  * @returns undefined when there is no such member
  */
@@ -46,7 +46,7 @@ export function memberText(json: string, name: string): string | undefined {
   return text;
 }
 
-/** The top-level members of an object, in order. */
+/** Yields the top-level members of an object, in order. */
 function* topMembers(json: string): Generator<Member> {
   let position = skipSpace(json, 0) + 1;
   for (;;) {
@@ -56,7 +56,7 @@ function* topMembers(json: string): Generator<Member> {
     const valueStart = skipSpace(json, skipSpace(json, nameEnd) + 1);
     const end = endOfValue(json, valueStart);
     yield { name: JSON.parse(json.slice(start, nameEnd)) as string, start: valueStart, end };
-    // After the comma, or after the closing brace.
+    // Continue after the comma, or after the closing brace.
     position = skipSpace(json, end) + 1;
   }
 }
@@ -94,7 +94,7 @@ function endOfString(json: string, start: number): number {
   return end + 1;
 }
 
-/** True for a character after an odd number of backslashes. */
+/** True for a character that follows an odd number of backslashes. */
 function isEscaped(json: string, position: number): boolean {
   let backslashes = 0;
   while (json[position - 1 - backslashes] === '\\') backslashes++;

@@ -1,4 +1,4 @@
-// Helpers of the engine-api policy: they parse numbers in a query and send responses.
+// Helpers of the engine-api policy that parse numbers in a query and send responses.
 
 import type { Response } from 'express';
 import { Problem } from '#lib/problem/problem.ts';

@@ -1,4 +1,4 @@
-// Validation of task results: rejects fields that the engine trusts but workers must not set.
+// Validates task results and rejects fields that the engine trusts but workers must not set.
 
 import type { TaskResult } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
@@ -13,10 +13,10 @@ const statuses: ReadonlySet<unknown> = new Set([
 ]);
 /**
  * Fields that workers must not set, in lower case. SDKs send them empty.
- * - The first makes the engine read the output from any location, including its local files. An endless file stops the
- *   engine, and an execution whose file is missing can never end.
- * - The second links another execution as a sub-workflow.
- * - The third is another output.
+ * - `externalOutputPayloadStoragePath` makes the engine read the output from any location, including its local files.
+ *   An endless file stops the engine, and an execution whose file is missing can never end.
+ * - `subWorkflowId` links another execution as a sub-workflow.
+ * - `outputMessage` is a second output.
  */
 const reservedFields: ReadonlySet<string> = new Set([
   'externaloutputpayloadstoragepath',
@@ -34,7 +34,7 @@ export function parseTaskResult(body: Buffer): TaskResult {
   const wrongId = idFields.find((name) => typeof result[name] === 'string' && isUnsafe(result[name]));
   if (wrongId !== undefined)
     refuse(`${wrongId} of a task result has control characters or more than ${maxIdLength} characters.`);
-  // The engine ignores the status of an extension of the lease, and Conductor's Python SDK sends none.
+  // The engine ignores the status of a lease extension, and Conductor's Python SDK sends none.
   const hasStatus = statuses.has(result.status) || (result.extendLease === true && result.status == null);
   if (!hasStatus) refuse(`The status of a task result must be one of ${[...statuses].join(', ')}.`);
   const reserved = Object.entries(result).find(

@@ -27,7 +27,7 @@ interface DeliveredTask extends QueueName {
   executionId: string;
   referenceName: string;
   workflowType: string;
-  /** False when the engine may retry the task under the same reference name, so that only the id is unique. */
+  /** False when the engine may retry the task under the same reference name, so that only the task id is unique. */
   onlyAttempt: boolean;
 }
 
@@ -44,7 +44,10 @@ interface UpdatedExecution extends ExecutionStatus {
 
 /** The outcome of reporting a result. */
 export interface AcceptedUpdate {
-  /** Response for the worker: the engine's, or the router's own in the same form. Only with 200 is the result accepted. */
+  /**
+   * Response for the worker: the engine's own, or one that the router creates in the same format. The result was
+   * accepted only if the status is 200.
+   */
   response: Pick<EngineResponse, 'status' | 'body'>;
   /** The queue of the task, if this router delivered it. */
   queue: QueueName | undefined;
@@ -58,7 +61,7 @@ const maxSmallBytes = 65_536;
 /** Maximum number of delivered tasks remembered; the oldest is evicted first. */
 const maxRemembered = 20_000;
 
-/** What {@link TaskUpdates} depends on besides the engine. */
+/** Dependencies of {@link TaskUpdates} besides the engine. */
 export interface TaskUpdatesDependencies {
   wakeUps: WakeUps;
   metadata: WorkflowMetadataCache;
@@ -106,7 +109,7 @@ export class TaskUpdates {
     const task = this.#delivered.get(result.taskId);
     const reference = parseDispatchedTaskId(result.taskId);
     const { executionId = result.workflowInstanceId } = reference ?? task ?? {};
-    // If the result named an execution other than its task's, the engine would accept it, and waiters of that execution
+    // The engine would accept a result that names an execution other than its task's, and the waiters of that execution
     // would get this task's output.
     if (executionId !== result.workflowInstanceId) return { response: notFound(result), queue: task };
     if (result.extendLease === true) return { response: await this.#extendLease(result, body), queue: task };
@@ -148,7 +151,10 @@ export class TaskUpdates {
     return response.status === 200 ? accepted(result) : response;
   }
 
-  /** Reports the result of a dispatched task. Its engine id is unknown, so the engine finds it by its reference. */
+  /**
+   * Reports the result of a dispatched task. The engine's id of the task is unknown, so the engine finds the task by
+   * its reference.
+   */
   async #updateDispatched(
     result: TaskResult,
     body: Buffer,
@@ -158,7 +164,7 @@ export class TaskUpdates {
       ? await this.#sendOutput(result, body, { ...reference, form: 'COMPLETED' })
       : await this.#reportById(result, body);
     if (isNotPending(response)) {
-      // The result is a repetition, or its execution has ended in another way: only the engine knows which.
+      // The result was reported before, or its execution has ended in another way. Only the engine knows which.
       this.#delivered.delete(result.taskId);
       this.#dependencies.wakeUps.executionChanged(result.workflowInstanceId, {});
       return accepted(result);
@@ -182,20 +188,21 @@ export class TaskUpdates {
     const response = await this.#report(result, body);
     if (response.status !== 200) return response;
     if (result.status !== 'IN_PROGRESS') this.#delivered.delete(result.taskId);
-    // The engine responds in the same way when it has ignored the result, so waiters read the status.
+    // The engine responds in the same way when it has ignored the result, so waiters read the status of the execution.
     this.#dependencies.wakeUps.executionChanged(result.workflowInstanceId, {});
     if (task !== undefined) this.#wakeByDefinition(task, completedTask(result, task.referenceName));
     return response;
   }
 
   /**
-   * Completes a polled task by its reference. Unlike a report by id, the response shows whether the task was pending.
-   * @returns false when that is not possible, or when the engine has not taken the result
+   * Completes a polled task by its reference. Unlike the response to a report by id, the response to this call shows
+   * whether the task was pending.
+   * @returns false when that is not possible, or when the engine has not accepted the result
    */
   async #completeByReference(result: TaskResult, body: Buffer, task: DeliveredTask): Promise<boolean> {
     const completed = completedTask(result, task.referenceName);
     if (completed === undefined || !task.onlyAttempt || !isPlain(result)) return false;
-    // The synchronous form returns the execution, which saves a read when the completion is not known.
+    // The synchronous form of the call returns the execution, which saves a read when the completion is not known.
     const isKnown = this.#completionBy(task.executionId, completed) !== undefined;
     if (!isKnown && !isSmall(body)) return false;
     const form = isKnown ? 'COMPLETED' : 'COMPLETED/sync';
@@ -207,7 +214,10 @@ export class TaskUpdates {
     return true;
   }
 
-  /** Completes a task by its reference, with Conductor's short forms of an update. The output is sent unchanged. */
+  /**
+   * Completes a task by its reference, using one of Conductor's short forms of the update call. The output is sent
+   * unchanged.
+   */
   #sendOutput(
     result: TaskResult,
     body: Buffer,
@@ -230,7 +240,7 @@ export class TaskUpdates {
     return this.#report(result, withTaskId(body, pending.taskId));
   }
 
-  /** Wakes the waiters of an execution after the engine has taken a result for its pending task. */
+  /** Wakes the waiters of an execution after the engine has accepted a result for its pending task. */
   #wake(
     { workflowInstanceId }: TaskResult,
     body: Buffer,
@@ -249,7 +259,10 @@ export class TaskUpdates {
     for (const event of completion.events) this.#expectEvent(event);
   }
 
-  /** The returned execution names exactly the tasks that follow. */
+  /**
+   * Wakes waiters and held polls according to the execution that the engine has returned, which names exactly the tasks
+   * that follow.
+   */
   #wakeByExecution(executionId: string, execution: UpdatedExecution): void {
     const { wakeUps } = this.#dependencies;
     const { tasks = [], workflowId, status, output = {} } = execution;
@@ -265,7 +278,10 @@ export class TaskUpdates {
     }
   }
 
-  /** The engine only accepted the result: its response does not name the tasks that follow. */
+  /**
+   * Wakes held polls according to the workflow definition, because the engine's response does not name the tasks that
+   * follow.
+   */
   #wakeByDefinition(task: DeliveredTask, completed: CompletedTask | undefined): void {
     const { wakeUps, metadata } = this.#dependencies;
     for (const event of this.#completionBy(task.executionId, completed)?.events ?? []) this.#expectEvent(event);
@@ -284,7 +300,10 @@ export class TaskUpdates {
     );
   }
 
-  /** A missed announcement delays a task by at most one idle pause. */
+  /**
+   * Logs that the tasks that follow a result are not known. A missed announcement delays a task by at most the pause
+   * between two fetches of an idle queue.
+   */
   #logUnknown(error: unknown): void {
     this.#dependencies.log.debug(errorFields(error), 'could not determine the tasks that follow a result');
   }
@@ -313,20 +332,20 @@ function workerOf({ workerId }: TaskResult): string {
   return workerId == null ? '' : `?workerid=${encodeURIComponent(workerId)}`;
 }
 
-/** The result with another task id. */
+/** Returns the result with another task id. */
 function withTaskId(body: Buffer, taskId: string): string {
   return replaceMember(body.toString('utf8'), 'taskId', taskId);
 }
 
 /**
- * True when the engine has no pending task for a result and has ignored it. Conductor responds 200 with the task's id
- * when it has taken a result by reference, and without a body when it has not.
+ * True when the engine has no pending task for a result and has ignored the result. Conductor responds with 200 and the
+ * task's id when it has accepted a result by reference, and without a body when it has not.
  */
 function isNotPending({ status, body }: AcceptedUpdate['response']): boolean {
   return status === 204 || status === 404 || (status === 200 && body.length === 0);
 }
 
-/** The engine's response to an accepted result. */
+/** Returns a response like that of the engine to an accepted result. */
 function accepted({ taskId }: TaskResult): AcceptedUpdate['response'] {
   return { status: 200, body: Buffer.from(taskId) };
 }

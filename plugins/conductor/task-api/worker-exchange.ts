@@ -1,16 +1,16 @@
-// The body of an exchange: a worker process reports results and takes tasks in one request.
+// Parses the body of an exchange, a request in which a worker process reports results and takes tasks.
 
 import { Problem } from '#lib/problem/problem.ts';
 import type { QueueName } from '../dispatch/task-queues.ts';
 
-/** What a worker process sends in one exchange. */
+/** The request of a worker process in one exchange. */
 export interface WorkerExchange {
   readonly workerId: string | undefined;
   /** How long the exchange may wait for tasks, in milliseconds. */
   readonly timeoutMs: number;
   /** Queues from which to take tasks, with the maximum number of tasks from each. */
   readonly wanted: readonly (QueueName & { readonly count: number })[];
-  /** Results, each the text of a TaskResult. */
+  /** The results; each is the text of a TaskResult. */
   readonly results: readonly Buffer[];
 }
 
@@ -23,8 +23,8 @@ const maxResults = 1_000;
 const maxQueues = 100;
 
 /**
- * Parses the body: lines of JSON. The first has `workerId`, `timeout` and `wanted`; every other line is one result,
- * which stays as it was sent.
+ * Parses the body, which consists of lines of JSON. The first line has `workerId`, `timeout` and `wanted`; every other
+ * line is one result, which is returned as it was sent.
  * @throws Problem `malformed-request` (400) when the first line is not as described, or when there are more than 100
  *   entries in `wanted` or more than 1,000 results
  */

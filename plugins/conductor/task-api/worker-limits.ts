@@ -17,13 +17,13 @@ export interface PooledTask extends QueueName {
 export interface WorkerLimitsOptions {
   config: Config;
   engine: Pick<Engine, 'request'>;
-  /** Names of the workflows: the engine's queues of events are named after them. */
+  /** Names of the workflows, after which the engine's event queues are named. */
   workflows: readonly string[];
   /** Returns a task that this router delivered; undefined when it is unknown. */
   recall: (taskId: string) => PooledTask | undefined;
 }
 
-/** The default pool in a list of domains, as in Conductor's `taskToDomain`. */
+/** Name of the default pool in a list of domains, as in Conductor's `taskToDomain`. */
 const noDomain = 'NO_DOMAIN';
 
 /** Applies `client.<client id>.taskTypes` and `.domains`; a client with neither may work for every pool. */
@@ -38,7 +38,8 @@ export class WorkerLimits {
 
   /**
    * Checks a call by its kind. Admin calls (definitions, executions) cannot be limited to pools or MIS codes, so a
-   * client with such limits may make none. A client with MIS codes may make worker calls only if it also has pool limits.
+   * client with such limits may make none. A client with MIS codes may make worker calls only if it also has pool
+   * limits.
    * @throws Problem `forbidden`
    */
   checkCall(clientId: string, kind: 'worker' | 'admin'): void {
@@ -62,7 +63,8 @@ export class WorkerLimits {
 
   /**
    * Checks a result or a log line: the client must be allowed to poll the task's queue.
-   * @param executionId execution id in the result; must be the task's, because the engine updates that execution
+   * @param executionId execution id in the result; it must be that of the task's execution, because the engine updates
+   *   the execution that the result names
    * @throws Problem `forbidden`; EngineError when reading an unknown task from the engine fails
    */
   async checkTask(clientId: string, taskId: string, executionId?: string): Promise<void> {
@@ -86,9 +88,10 @@ export class WorkerLimits {
   }
 
   /**
-   * True for a queue of the engine that has no tasks for workers. A poll of it would remove its messages, because
-   * Conductor's poll takes them from the queue `<domain>:<task type>` before it looks for a task. Such queues are
-   * `_deciderQueue` (executions to be swept), those of system tasks, and `<workflow>:<sink>` (events).
+   * True for an internal queue of the engine, which has no tasks for workers. A poll of such a queue would remove its
+   * messages, because Conductor's poll takes messages from the queue `<domain>:<task type>` before it looks for a task.
+   * The internal queues are `_deciderQueue` (executions to be swept), the queues of system tasks, and
+   * `<workflow>:<sink>` (events).
    */
   #isInternal({ taskType, domain = '' }: QueueName): boolean {
     return /:|^_/.test(taskType) || domain.includes(':') || isSystemTask(taskType) || this.#workflows.has(domain);
@@ -103,7 +106,7 @@ export class WorkerLimits {
     };
   }
 
-  /** Reads a task that another router delivered, or this one before a restart. */
+  /** Reads a task that another router delivered, or that this router delivered before a restart. */
   async #findAtEngine(taskId: string): Promise<PooledTask | undefined> {
     const task = await findTask(this.#options.engine, taskId);
     if (task === undefined) return undefined;

@@ -1,15 +1,15 @@
-// Validation of the ids and names that workers send: the engine stores them, and logs them unescaped.
+// Validates the ids and names that workers send, because the engine stores them and logs them unescaped.
 
 import { problemOfTaskDomain } from '#lib/config/task-domain.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import type { QueueName } from '../dispatch/task-queues.ts';
 
 /**
- * A line break would forge a log line. PostgreSQL cannot store NUL: with one, the engine fails to store any poll data. A
- * lone surrogate cannot be sent in a URL.
+ * Characters that are not allowed in ids and names. A line break could forge a log line. PostgreSQL cannot store NUL:
+ * if a name contains it, the engine fails to store any poll data. A lone surrogate cannot be sent in a URL.
  */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
-/** Maximum number of characters of an id. The engine's ids have 36. */
+/** Maximum number of characters of an id. The engine's own ids have 36 characters. */
 export const maxIdLength = 256;
 /** Maximum number of characters of a task type, as in the engine's database. Routers keep task types in memory. */
 const maxTaskTypeLength = 255;

@@ -21,7 +21,7 @@ export function createTelemetry({ config, metrics, tracer }: SharedServices): Te
   });
 }
 
-/** Where {@link createGauges} reads the values at each scrape. */
+/** Sources from which {@link createGauges} reads the values at each scrape. */
 export interface GaugeSources {
   readonly waiters: CompletionWaiters;
   readonly queues: TaskQueues;

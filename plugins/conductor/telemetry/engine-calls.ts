@@ -14,8 +14,8 @@ const kinds: readonly (readonly [call: string, method: string, path: RegExp])[] 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * Registers the metrics and returns the function to call after every call to the engine. Calls to an engine that has
- * not responded since the start are not counted.
+ * Registers the metrics and returns the function to call after every call to the engine. Calls made before the engine's
+ * first response to this router are not counted.
  */
 export function createEngineCallMetrics(metrics: Registry): (call: EngineCall) => void {
   const registers = [metrics];

@@ -1,10 +1,12 @@
-// Passes the trace context of an execution on to executions that its events start.
+// Passes the trace context of an execution on to the executions that are started by its events.
 
 import type { Task } from '#lib/conductor/types.ts';
 import { BoundedMap } from '#lib/gc/bounded.ts';
 import { traceparentOf } from '#lib/envelope/traceparent.ts';
 
-/** Maximum number of traces; the oldest is evicted. Most executions that an event starts follow within seconds. */
+/**
+ * Maximum number of traces; the oldest is evicted. Most executions that are started by an event start within seconds.
+ */
 const maxTraces = 5_000;
 
 /**
@@ -21,7 +23,10 @@ export class EventTraces {
     this.#traces.set(executionId, traceparent);
   }
 
-  /** Returns the task with the trace context of its source execution, if that is known; else the task itself. */
+  /**
+   * Returns the task with the trace context of its source execution. Returns the task unchanged when that trace context
+   * is unknown or the task has one already.
+   */
   withTrace(task: Task): Task {
     const source = task.inputData?.['sourceExecutionId'];
     if (typeof source !== 'string' || this.#traces.size === 0) return task;

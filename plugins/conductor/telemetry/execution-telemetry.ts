@@ -14,7 +14,7 @@ export interface Pinned {
   readonly version: number;
 }
 
-/** What {@link ExecutionTelemetry} works with. */
+/** Dependencies of {@link ExecutionTelemetry}. */
 export interface TelemetryDependencies {
   readonly metrics: ExecutionMetrics;
   readonly tracer: Tracer | undefined;
@@ -22,7 +22,7 @@ export interface TelemetryDependencies {
   readonly timingScope: string | undefined;
 }
 
-/** Events of an execution before its id was known here. Times are those of performance.now(). */
+/** Events of an execution from before its id was known to this router. Times are those of performance.now(). */
 export interface EarlyEvents {
   readonly taskType: string;
   readonly handedOutAt: number;
@@ -68,7 +68,7 @@ export class ExecutionTelemetry {
     this.#clock.enter('router', performance.now());
   }
 
-  /** Call it when the start is about to be sent to the engine. */
+  /** Call it just before the start call is sent to the engine. */
   starting(): void {
     this.#clock.enter('engine', performance.now());
     this.#startSpan = this.#span?.start(`start ${this.#pinned.name}`, { kind: 'client' });
@@ -76,7 +76,7 @@ export class ExecutionTelemetry {
 
   /**
    * Call it when the engine has started the execution.
-   * @param early events from before its id was known
+   * @param early events from before the execution's id was known
    */
   started(early: EarlyEvents | undefined): void {
     this.#startSpan?.end();
@@ -95,8 +95,8 @@ export class ExecutionTelemetry {
   }
 
   /**
-   * Notes that the result of the task that was handed out has been reported.
-   * @param backEndMs time of the back end in milliseconds, as the worker reports it
+   * Records that a worker has reported the result of the task.
+   * @param backEndMs time spent in the back end in milliseconds, as the worker reports it
    */
   reported(backEndMs: number | undefined, at = performance.now()): void {
     this.#clock.reported(at, backEndMs);
@@ -109,7 +109,7 @@ export class ExecutionTelemetry {
    */
   ended(hasEnded: boolean, executionId?: string): void {
     const now = performance.now();
-    // After a failed start there is no report.
+    // After a failed start no result was reported, so there is no span for a report.
     if (this.#clock.stage === 'engine' && this.#taskType !== '')
       this.#span?.start(`report ${this.#taskType}`, { kind: 'client', startedAt: this.#clock.stageStartedAt }).end();
     this.#clock.ended(now, hasEnded);

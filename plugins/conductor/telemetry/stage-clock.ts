@@ -1,17 +1,17 @@
-// Measures how the time of one request divides into stages. At any time exactly one stage is current.
+// Measures how long one request spends in each stage. At any time, exactly one stage is current.
 
 /**
- * Stages of a request. `router`: this process. `queue`: waits for admission, then for a worker. `engine`: the calls
- * that start the execution and report its result. `worker`: from the hand-out of the task to its result, without
- * `back_end`. `back_end`: the time of the back end as the worker reports it. `elsewhere`: an execution whose task
- * another router handed out.
+ * Stages of a request. `router`: work in this process. `queue`: the wait for admission, then for a worker. `engine`:
+ * the calls that start the execution and report its result. `worker`: the time from when the task is handed to a worker
+ * until its result arrives, without `back_end`. `back_end`: the time spent in the back end, as the worker reports it.
+ * `elsewhere`: the wait for an execution whose task another router handed out.
  */
 export const stages = ['router', 'queue', 'engine', 'worker', 'back_end', 'elsewhere'] as const;
 
 /** Name of a stage. */
 export type Stage = (typeof stages)[number];
 
-/** Milliseconds by stage. */
+/** Time spent in each stage, in milliseconds. */
 export type StageTimes = Readonly<Record<Stage, number>>;
 
 /** A stopwatch for stages. Times are those of performance.now(), in milliseconds. */
@@ -21,7 +21,7 @@ export class StageClock {
   #stageStartedAt: number;
   #handedOut = false;
 
-  /** @param receivedAt when the head of the request was complete */
+  /** @param receivedAt time at which the head of the request was complete */
   constructor(receivedAt: number) {
     this.#stageStartedAt = receivedAt;
   }
@@ -49,7 +49,7 @@ export class StageClock {
 
   /**
    * Enters `engine`: the worker has reported its result.
-   * @param backEndMs time of the back end in milliseconds, as the worker reports it
+   * @param backEndMs time spent in the back end in milliseconds, as the worker reports it
    */
   reported(at: number, backEndMs = 0): void {
     const inWorker = this.#stage === 'worker' ? Math.max(0, at - this.#stageStartedAt) : 0;

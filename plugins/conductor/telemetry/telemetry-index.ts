@@ -1,4 +1,5 @@
-// Index of the executions in flight: assigns hand-outs and results of tasks to the execution that a client waits for.
+// Index of the in-flight executions: assigns each task that is handed to a worker, and each result, to the execution
+// for which a client waits.
 
 import type { IncomingMessage } from 'node:http';
 import { BoundedMap } from '#lib/gc/bounded.ts';
@@ -12,16 +13,22 @@ import {
   ExecutionTelemetry,
 } from './execution-telemetry.ts';
 
-/** The most recent unclaimed tasks, bounded: executions started by events never claim theirs. */
+/**
+ * Maximum number of unclaimed tasks that are kept; the oldest is evicted. Executions started by events never claim
+ * their tasks.
+ */
 const maxEarlyEvents = 1_000;
 
-/** Telemetry by execution id. It makes no calls: the router hands out every task and receives every result itself. */
+/**
+ * Telemetry by execution id. It makes no calls to the engine, because the router itself hands out every task and
+ * receives every result.
+ */
 export class TelemetryIndex {
   /** Traces of the executions that this router started. */
   readonly traces = new EventTraces();
   readonly #dependencies: TelemetryDependencies;
   readonly #executions = new TransientMap<string, ExecutionTelemetry>();
-  /** Events of tasks that were handed out before the response to the start arrived. */
+  /** Events of tasks that were handed out before the response to the start call arrived. */
   readonly #earlyEvents = new BoundedMap<string, EarlyEvents>(maxEarlyEvents);
 
   constructor(dependencies: TelemetryDependencies) {
@@ -57,7 +64,7 @@ export class TelemetryIndex {
     this.#earlyEvents.set(executionId, { taskType, handedOutAt: performance.now() });
   }
 
-  /** Notes that a worker has reported a result. A lease extension is not one: the task stays with its worker. */
+  /** Notes that a worker has reported a result. A lease extension is not a result: the task stays with its worker. */
   reported({ workflowInstanceId: executionId, outputData, extendLease }: TaskResult): void {
     if (extendLease === true) return;
     const backEndMs = backEndMsOf(outputData);
@@ -69,8 +76,8 @@ export class TelemetryIndex {
 }
 
 /**
- * Returns the time of the back end that the worker reports in the task's output, in milliseconds; undefined when it
- * reports none.
+ * Returns the time spent in the back end, in milliseconds, as the worker reports it in the task's output; undefined
+ * when the worker reports none.
  */
 function backEndMsOf(outputData: TaskResult['outputData']): number | undefined {
   const { backEndMs } = (outputData?.['timing'] ?? {}) as { backEndMs?: unknown };

@@ -1,4 +1,5 @@
-// Creates the version choice of every route that starts workflows: readiness notices, required definitions and guards.
+// Creates the version choice for every route that starts workflows, with its guards, readiness notices and required
+// definitions.
 
 import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import type { RouterServices } from '../../../gateway/plugin-api/plugin-api.ts';
@@ -15,10 +16,10 @@ export interface NeededWorkflow {
 /** One use of the policy `workflow` in gateway.config.yml. */
 export interface WorkflowRoute {
   readonly workflow: string;
-  /** Common prefix of its public paths. */
+  /** Common prefix of the public paths of the policy. */
   readonly prefix: string;
   readonly pinned: PinnedVersions;
-  /** Undefined: no version is ever removed from the split. */
+  /** Undefined when no version may be removed from the split. */
   readonly guard: GuardOptions | undefined;
 }
 
@@ -32,7 +33,7 @@ export interface Versions {
   at(parameters: object): RouteVersions;
   /** Every version that a route may start. */
   readonly needed: readonly NeededWorkflow[];
-  /** Returns whether a workflow has several versions; if so, responses name the version that served them. */
+  /** Returns whether a workflow has several versions. If so, responses name the version that served the request. */
   isSplit(workflow: string): boolean;
 }
 
@@ -80,8 +81,8 @@ export function createVersions(
 }
 
 /**
- * Keeps the guard's counts in the next configuration, unless that configuration changes the workflow, public prefix,
- * versions, shares or limits of this route.
+ * Returns the guard of a route; undefined when the route has none. The next configuration takes over the guard and its
+ * counts, unless it changes the workflow, public prefix, versions, shares or limits of the route.
  */
 function shareGuardedRoutes(
   { share }: Pick<RouterServices, 'share'>,

@@ -4,14 +4,14 @@ import type { Description } from '#lib/openapi/description.ts';
 import { headerRef } from '#lib/openapi/headers.ts';
 import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 
-/** What the choice of versions adds to each operation of a route. */
+/** The parts of the description that the choice of a version adds to each operation of a route. */
 export type DescribedVersions = Required<Pick<Description, 'problems' | 'parameters' | 'headers' | 'problemHeaders'>>;
 
 const nothing: DescribedVersions = { problems: [], parameters: [], headers: {}, problemHeaders: {} };
 
 /**
- * Describes the choice of a version; nothing for a route with one version.
- * @param scope scope that lets a client choose; undefined when no client may
+ * Describes the choice of a version. The description is empty for a route with one version.
+ * @param scope scope that lets a client choose its version; undefined when no client may choose
  */
 export function describeVersions({ shares, isSplit }: PinnedVersions, scope: string | undefined): DescribedVersions {
   if (!isSplit) return nothing;

@@ -9,8 +9,8 @@ export class EngineFailures {
   #last = Number.NEGATIVE_INFINITY;
 
   /**
-   * Notes a call. A start fails as {@link startOutcomeOf} returns it. Any other call without a response is a failure;
-   * its 5xx responses concern a single execution.
+   * Records a call. For calls that start an execution, {@link startOutcomeOf} decides whether the engine failed. Any
+   * other call counts as a failure only if it got no response, because a 5xx response concerns a single execution.
    */
   observe(call: EngineCall): void {
     const start = startOutcomeOf(call);
@@ -19,7 +19,7 @@ export class EngineFailures {
   }
 
   /**
-   * Returns whether the engine failed at or after a moment.
+   * Returns whether the engine has failed at or after the given time.
    * @param moment performance.now()
    */
   since(moment: number): boolean {

@@ -8,11 +8,11 @@ import { Problem } from '#lib/problem/problem.ts';
 /** In requests: the version that the client chooses. In responses: the version that served the request. */
 export const versionField = 'x-workflow-version';
 
-/** The versions that a client may choose from. */
+/** The versions from which a client may choose. */
 export interface VersionChoice {
   /** Versions of the route, including those with share 0. */
   readonly versions: readonly number[];
-  /** Scope that lets a client choose; undefined when no client may. */
+  /** Scope that lets a client choose its version; undefined when no client may choose. */
   readonly scope: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Workflow versions of one route: chooses the version of a request and judges versions by their outcomes.
+// Chooses the workflow version for each request of a route and judges versions by the outcomes of their requests.
 
 import type { Request, Response } from 'express';
 import type { PinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
@@ -22,9 +22,9 @@ export interface RouteVersionsOptions {
   readonly guarded: GuardedRoutes | undefined;
 }
 
-/** What {@link RouteVersions} works with. */
+/** Dependencies of {@link RouteVersions}. */
 export interface RouteVersionsDependencies {
-  /** Scope that lets a client choose; undefined when no client may. */
+  /** Scope that lets a client choose its version; undefined when no client may choose. */
   readonly scope: string | undefined;
   readonly metrics: VersionMetrics;
   readonly engineFailures: EngineFailures;
@@ -64,8 +64,8 @@ export class RouteVersions {
   }
 
   /**
-   * Every version on every route that has had a request. Versions that are not removed are listed too, because alarms
-   * need a gauge that exists.
+   * Every version on every route that has received a request. Versions that are not removed are listed too, because
+   * alarms need a gauge that always exists.
    */
   get guardedVersions(): GuardedVersion[] {
     const { guarded } = this.#options;
@@ -77,7 +77,7 @@ export class RouteVersions {
   }
 
   /**
-   * Chooses the version of a request and adds it to the log and the response.
+   * Chooses the version for a request and adds it to the log and the response.
    * @throws Problem `workflow-version-forbidden` (403), `unknown-workflow-version` (400)
    */
   choose(request: Request, response: Response): ChosenVersion {
@@ -87,8 +87,8 @@ export class RouteVersions {
     const chosen = pinned.isSplit
       ? requestedVersion(request, context, { versions: this.#versions, scope: this.#dependencies.scope })
       : undefined;
-    // Hashes the client id without the prefix of `callerOf`: the prefix would change the hash, so an upgrade of the router
-    // would move clients to other versions.
+    // The client id is hashed without the prefix that `callerOf` adds. The prefix would change the hash, so an upgrade
+    // of the router would move clients to other versions.
     const client = context.clientId ?? callerOf(request);
     const version = chosen ?? this.#split.choose(client, guarded?.guard.removed);
     this.show(version, response);
@@ -98,7 +98,8 @@ export class RouteVersions {
       ended: (ending, ms) => {
         const verdict = verdictOf(ending, this.#dependencies.engineFailures.since(startedAt));
         this.#dependencies.metrics.ended({ route: context.route, version }, verdict, ms);
-        // Requests that chose their version are trials: the guard counts only requests that the split assigned.
+        // Requests whose client chose the version are trials. The guard counts only requests whose version the split
+        // assigned.
         if (chosen === undefined && verdict !== 'not-counted') this.#judge(version, verdict === 'failed');
       },
     };

@@ -1,14 +1,15 @@
-// Removes a workflow version from the split when it fails more than allowed and more than the others do.
+// Removes a workflow version from the split when it fails more often than allowed and more often than the other
+// versions.
 
 import { type OutcomeCounts, OutcomeWindow, sumOf } from '../execution/outcome-window.ts';
 
-/** When a version is removed. */
+/** Conditions under which a version is removed. */
 export interface GuardOptions {
   /** Allowed failures, in percent of the requests. */
   readonly failurePercent: number;
   /**
-   * Minimum number of requests in the window before a version is judged. The version must reach it, and so must all
-   * others together.
+   * Minimum number of requests in the window before a version is judged. The version itself must reach it, and so must
+   * all other versions together.
    */
   readonly minRequests: number;
   /** Length of the window, in milliseconds. */
@@ -22,16 +23,17 @@ export interface VersionRemoval {
   readonly others: OutcomeCounts;
 }
 
-/** A guard and the routes that it covers. It outlives the configuration. */
+/** A guard and the routes that it covers. Both outlive the configuration. */
 export interface GuardedRoutes {
   readonly guard: VersionGuard;
-  /** Names of the apiEndpoints that have had a request: a pipeline may serve several. */
+  /** Names of the apiEndpoints that have received a request. One pipeline may serve several apiEndpoints. */
   readonly routes: Set<string>;
 }
 
 /**
- * Minimum difference of the failure rates, in standard errors (one-sided, 95 %). When both versions fail alike because
- * of a shared dependency, one rate is always slightly higher than the other.
+ * Minimum difference between the failure rates, in standard errors (one-sided, 95 %). Without a minimum, a version
+ * could be removed when all versions fail alike because of a shared dependency, as one rate is always slightly higher
+ * than the other.
  */
 const minStandardErrors = 1.645;
 

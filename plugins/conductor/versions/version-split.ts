@@ -6,7 +6,7 @@ import type { VersionShares } from '#lib/conductor/definitions/pinned-versions.t
 
 const none: ReadonlySet<number> = new Set();
 
-/** The shares of one workflow's versions. */
+/** Assigns clients to the versions of one workflow, in the configured shares. */
 export class VersionSplit {
   readonly #workflow: string;
   /** Versions with a share above 0. A version with share 0 is used only by clients that choose it. */
@@ -23,7 +23,7 @@ export class VersionSplit {
   }
 
   /**
-   * Returns the version of a client (weighted rendezvous hashing, Schindelhauer and Schomaker, 2005). When shares
+   * Returns the version for a client (weighted rendezvous hashing, Schindelhauer and Schomaker, 2005). When shares
    * change, only as many clients change their version as the new shares require.
    * @param without versions that get no traffic now; ignored when no other version has a share
    */

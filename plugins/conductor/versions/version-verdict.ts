@@ -14,9 +14,9 @@ const notVersionFailures: ReadonlySet<ProblemCode> = new Set([
 ]);
 
 /**
- * Returns the verdict on an outcome. A 5xx response is a failure, whether the back end or the workflow causes it; so is
- * 503 `definition-missing`, because the engine lacks the version. A 4xx response from the back end is a success.
- * @param engineFailed true when the engine failed during the request: then no failure counts against the version
+ * Returns the verdict on an outcome. A 5xx response is a failure, whether the back end or the workflow causes it. So is
+ * a 503 `definition-missing`, because the version is not registered. A 4xx response from the back end is a success.
+ * @param engineFailed true when the engine failed during the request; no failure then counts against the version
  */
 export function verdictOf({ problem, clientGone, status = 200 }: ExecutionEnding, engineFailed: boolean): Verdict {
   if (clientGone || (problem !== undefined && notVersionFailures.has(problem))) return 'not-counted';

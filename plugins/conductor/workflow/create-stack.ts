@@ -1,4 +1,4 @@
-// The stack of the workflow policy: every layer that a request passes on its way to an execution, from the outside in.
+// Creates the stack of the workflow policy: the layers through which a request passes on its way to an execution.
 
 import type { Admission } from '../admission/admission.ts';
 import type { BackEnds } from '../admission/back-ends.ts';
@@ -15,7 +15,7 @@ import { startAndWait, type StartDependencies } from './layers/start-and-wait.ts
 import { startOnce } from './layers/start-once.ts';
 import { trace } from './layers/trace.ts';
 
-/** What the layers work with. */
+/** Dependencies of the layers. */
 export interface StackDependencies extends StartDependencies {
   readonly admission: Admission;
   readonly backEnds: BackEnds;
@@ -26,18 +26,18 @@ export interface StackDependencies extends StartDependencies {
 /** The parameters of a route that its layers depend on. */
 export interface StackOptions {
   readonly workflow: string;
-  /** Path parameter that selects the back end of the route; undefined: one back end. */
+  /** Path parameter that selects the back end of the route; undefined when the route has one back end. */
   readonly backEndOf: string | undefined;
   /** Path parameter that selects the task domain. */
   readonly domainOf: string | undefined;
-  /** Undefined: responses are not compressed. */
+  /** Undefined when responses are not compressed. */
   readonly compress: CompressOptions | undefined;
 }
 
 /**
- * Creates the stack of a route. A request passes the layers from top to bottom, its outcome from bottom to top. The
- * order matters. A repeated request takes no permit, because its response exists. A permit is released before the
- * response is compressed. The time for a start is checked after the queue of admission control. Only requests that were
+ * Creates the stack of a route. A request passes through the layers from top to bottom, and its outcome from bottom to
+ * top. The order matters: a repeated request takes no permit, because its response already exists. A permit is released
+ * before the response is compressed. The time for a start is checked after the admission queue. Only requests that were
  * sent to the engine count for the version guard.
  */
 export function createStack(options: StackOptions, dependencies: StackDependencies): Serve {

@@ -83,7 +83,7 @@ export function describeWorkflow(
   };
 }
 
-/** The operations of the back end's description, then all other operations of the endpoint. */
+/** Returns the operations in the back end's description, then all other operations of the endpoint. */
 function operationsOf(endpoint: Endpoint, prefix: string, backEnd: BackEndDescription | undefined): ListedOperation[] {
   const described = backEnd === undefined ? [] : operationsBelow(backEnd, prefix);
   const describedKeys = new Set(described.map(({ method, path }) => `${method} ${path}`));
@@ -97,7 +97,10 @@ function operationsOf(endpoint: Endpoint, prefix: string, backEnd: BackEndDescri
   }));
 }
 
-/** For an endpoint with a wildcard path, `/docs` shows one operation in place of all undescribed ones. */
+/**
+ * Lists undescribed operations together: for an endpoint with a wildcard path, `/docs` shows one operation in place of
+ * all of them.
+ */
 function listTogether(others: readonly ListedOperation[]): readonly ListedOperation[] {
   const shown = others.find(({ path }) => path.endsWith(`{${restName}}`));
   if (shown === undefined) return others;

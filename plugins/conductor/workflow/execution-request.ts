@@ -1,4 +1,5 @@
-// A request for an execution on its way through the layers of the workflow policy, and the result that comes back.
+// Types for the layers of the workflow policy: the request for an execution that each layer passes on, and the result
+// that it returns.
 
 import type { Coding } from '../../../gateway/plugin-api/content-coding.ts';
 import type { InboundRequest } from '#lib/envelope/inbound.ts';
@@ -7,7 +8,10 @@ import type { Outcome } from '../execution/outcome.ts';
 import type { ExecutionTelemetry } from '../telemetry/execution-telemetry.ts';
 import type { ChosenVersion } from '../versions/route-versions.ts';
 
-/** A request for an execution. Layers do not modify it: they pass a copy on. Times are those of performance.now(). */
+/**
+ * A request for an execution. Layers do not modify the request; they pass on a changed copy. Times are those of
+ * performance.now().
+ */
 export interface ExecutionRequest {
   /** The client's request, for the envelope. */
   readonly received: InboundRequest;
@@ -33,8 +37,8 @@ export interface ExecutionRequest {
   /** When the head of the request was complete. */
   readonly receivedAt: number;
   /**
-   * When the whole request was complete: response deadlines count from here. For a body that arrives after the head,
-   * this is the time at which the body was read.
+   * When the whole request was complete. Response deadlines are measured from this time. For a body that arrives after
+   * the head, this is the time at which the body was read.
    */
   readonly arrivedAt: number;
   /** Nothing is started for this request from this time on. */
@@ -43,8 +47,8 @@ export interface ExecutionRequest {
 }
 
 /**
- * The result of serving a request: the id of the execution for the client, and what the client receives. A
- * `StartedExecution` is only what the engine has started for a request.
+ * The result of serving a request: the id of the execution for the client, and what the client receives. By contrast, a
+ * `StartedExecution` is only the execution that the engine has started for a request.
  */
 export interface ServeResult {
   /** Undefined when nothing was started, because the client had disconnected. */
@@ -56,7 +60,7 @@ export interface ServeResult {
   readonly earlier?: 'replayed' | 'rejected';
   /** Workflow version of the execution, when an earlier request has started it. */
   readonly version?: number;
-  /** Resolves when the client can have its response. Never rejects. */
+  /** Resolves when the response for the client is ready. Never rejects. */
   readonly outcome: Promise<Outcome>;
 }
 
@@ -69,8 +73,8 @@ export type Serve = (request: ExecutionRequest) => Promise<ServeResult>;
 /** Serves a request with a new execution. */
 export type Start = (request: ExecutionRequest) => Promise<ServeResult & { readonly executionId: string }>;
 
-/** Adds one concern to serving requests: returns a function that calls `next`, or serves the request itself. */
+/** Adds one concern to the serving of requests: returns a function that calls `next` or serves the request itself. */
 export type Layer = (next: Serve) => Serve;
 
-/** Nothing was started: the client had disconnected. */
+/** The result when nothing was started because the client had disconnected. */
 export const leftBeforeStart: ServeResult = { outcome: Promise.resolve({ kind: 'client-gone' }) };

@@ -6,8 +6,8 @@ import type { ServeResult } from './execution-request.ts';
 
 /**
  * Serves a request, and calls the listener once: when serving fails, or when the execution has ended. An execution that
- * continues after a 202 response ends later than that response. A listener that throws changes nothing for the client:
- * its error is logged.
+ * continues after a 202 response ends later than that response. If the listener throws, its error is logged and the
+ * client is not affected.
  */
 export async function onEnding(
   serve: () => Promise<ServeResult>,

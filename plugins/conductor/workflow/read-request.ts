@@ -1,4 +1,5 @@
-// Reads a client's request: the whole body, the preferences, the Idempotency-Key, the workflow version and the task domain.
+// Reads a client's request: the whole body, the preferences, the Idempotency-Key, the workflow version and the task
+// domain.
 
 import type { Request, Response } from 'express';
 import { isMisCode } from '#lib/config/mis-code.ts';
@@ -19,7 +20,7 @@ import type { TelemetryIndex } from '../telemetry/telemetry-index.ts';
 import type { RouteVersions } from '../versions/route-versions.ts';
 import type { ExecutionRequest } from './execution-request.ts';
 
-/** What is needed to read the requests of one route. */
+/** Settings and dependencies for reading the requests of one route. */
 export interface RouteOptions {
   /** Workflow name. */
   readonly name: string;
@@ -49,7 +50,7 @@ export async function readExecutionRequest(
   const { config, versions, domainOf, responseDeadlineMs } = route;
   const context = contextOf(request);
   const clientGone = signalWhenGone(response);
-  // Most bodies arrive with the head. In that case, the time that earlier policies took counts towards the deadline.
+  // Most bodies arrive with the head. In that case, the time spent in earlier policies counts towards the deadline.
   const cameWithHead = request.complete;
   const body = await readBody(request, config['router.maxBodyBytes']);
   const now = performance.now();

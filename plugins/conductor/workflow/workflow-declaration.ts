@@ -1,4 +1,5 @@
-// The declaration of the policy `workflow`: its parameters in gateway.config.yml, their checks, its OpenAPI description.
+// The declaration of the policy `workflow`: its parameters in gateway.config.yml, their checks, and its OpenAPI
+// description.
 
 import { longestMs } from '#lib/config/key-types.ts';
 import { type Static, Type } from '#lib/json/json-schema.ts';
@@ -149,7 +150,7 @@ function deadlineProblems({ responseDeadlineMs, waitBudgetMs }: DeadlineParamete
   ];
 }
 
-/** Returns every step with this policy in a valid gateway configuration, by its parameters. */
+/** Returns every step with this policy in a valid gateway configuration, keyed by the step's parameters. */
 export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Parameters, WorkflowRoute> {
   const steps = routes.flatMap((route) => route.steps.filter(({ policy }) => policy === 'workflow'));
   return new Map(
@@ -161,7 +162,10 @@ export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Pa
   );
 }
 
-/** Reports paths that OpenAPI cannot express, and back-end descriptions that are unreadable or have unrouted paths. */
+/**
+ * Reports paths that OpenAPI cannot express, and back-end descriptions that are unreadable or have paths that are not
+ * routed.
+ */
 function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }: PolicyContext): ParameterProblem[] {
   let parameter = 'strip';
   try {

@@ -1,4 +1,5 @@
-// The workflow policy: turns a request into one execution of a pinned workflow version and its output into the response.
+// The workflow policy: runs each request as one execution of a pinned workflow version and responds with the output of
+// the execution.
 
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '#lib/config/schema.ts';
@@ -14,13 +15,14 @@ import { readExecutionRequest, type RouteOptions } from './read-request.ts';
 import { compressOptionsOf } from '../execution/compress-response.ts';
 import { backEndOf, responseDeadlineOf, workflowDeclaration } from './workflow-declaration.ts';
 
-/** What the policy works with. */
+/** Dependencies of the policy. */
 export interface WorkflowDependencies extends StackDependencies {
   readonly versions: Versions;
 }
 
 /**
- * Creates the policy `workflow`, the last of its pipeline: a request becomes an execution, and its output the response.
+ * Creates the policy `workflow`, the last policy in its pipeline. It runs each request as an execution and responds
+ * with the output of the execution.
  */
 export function createWorkflowPolicy(config: Config, dependencies: WorkflowDependencies): Policy {
   const allowsHeader = requestHeaderFilter(config['router.requestHeaders']);
@@ -61,7 +63,7 @@ export function createWorkflowPolicy(config: Config, dependencies: WorkflowDepen
   });
 }
 
-/** Rejects what admission control would reject now, before the pipeline of the request runs. */
+/** Creates the check that rejects a request before its pipeline runs if admission control would reject it now. */
 function createSheddingCheck(
   parameter: string | undefined,
   { admission, backEnds }: Pick<StackDependencies, 'admission' | 'backEnds'>,
@@ -77,7 +79,7 @@ function createSheddingCheck(
 }
 
 /**
- * True for a write with an Idempotency-Key of an authenticated client. An earlier request with the key may have been
+ * True for a write with an Idempotency-Key from an authenticated client. An earlier request with the key may have been
  * carried out, so the response must not claim that nothing was started.
  */
 function isKeyed(request: IncomingMessage): boolean {

@@ -5,7 +5,7 @@ import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import type { Redis } from '#lib/redis/redis.ts';
 import { RedisUnavailable } from '#lib/redis/redis-unavailable.ts';
 
-/** Gives a permit back. Call it once. */
+/** Releases a permit. Call it once. */
 export type ReleasePermit = () => void;
 
 /** Grants permits for requests in flight, by key. */
@@ -30,8 +30,8 @@ export class MemoryConcurrencyStore implements ConcurrencyStore {
 }
 
 /**
- * A sorted set for each key: members are requests, and scores are the times at which their leases end (Redis's clock),
- * so that the permits of a killed router become free.
+ * Acquires a permit from the sorted set of a key. The members are requests, and the scores are the times at which their
+ * leases end (by Redis's clock), so that the permits of a killed router become free.
  */
 const acquireScript = `
 local time = redis.call('TIME')
@@ -42,7 +42,7 @@ redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1`;
 
-/** Grants permits from Redis, for all routers together. */
+/** Grants permits that are recorded in Redis, for all routers together. */
 export class RedisConcurrencyStore implements ConcurrencyStore {
   readonly #redis: Redis;
   readonly #leaseMs: number;

@@ -1,5 +1,5 @@
-// Creates the stores of the limits from the configuration: in memory, or in Redis with a fallback or a rejection while
-// Redis is unavailable.
+// Creates the stores of the limits from the configuration: in memory, or in Redis. While Redis is unavailable, requests
+// are counted in memory or rejected, as configured.
 
 import type { Config } from '#lib/config/schema.ts';
 import { actionsOf, type GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
@@ -58,7 +58,7 @@ export function createStores({ config, redis, addReadinessNotice }: StoreService
   };
 }
 
-/** Returns an error handler that counts in the memory of this process while Redis is unavailable. */
+/** Returns an error handler that falls back to counting in the memory of this process when Redis is unavailable. */
 function whenAway<T>(count: () => Promise<T>): (error: unknown) => Promise<T> {
   return async (error) => {
     if (error instanceof RedisUnavailable) return count();

@@ -4,7 +4,7 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import type { Redis } from '#lib/redis/redis.ts';
 import type { RedisClient } from '#lib/redis/redis-command.ts';
 
-/** A fixed-window rate limit. The window of a key starts with its first request. */
+/** A fixed-window rate limit. The window of a key starts with the first request for that key. */
 export interface RateLimitWindow {
   readonly requests: number;
   /** Length of the window in seconds. */
@@ -46,8 +46,8 @@ export class MemoryRateLimitStore implements RateLimitStore {
 }
 
 /**
- * The script of rate-limiter-flexible, which here also shortens a window that ends too late: Redis stores the time of
- * day at which a key expires, so a clock that is set back would extend the window.
+ * The Lua script of rate-limiter-flexible, extended so that it also shortens a window that ends too late. Redis stores
+ * the time of day at which a key expires, so setting the clock back would extend the window.
  */
 const countScript = `
 redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
@@ -75,7 +75,7 @@ export class RedisRateLimitStore implements RateLimitStore {
     return this.#redis.run((client) => toResult(this.#limiter(client, { requests, seconds }).consume(key), seconds));
   }
 
-  /** Returns the limiter of a window. Limiters are created anew for each connection; their counts are in Redis. */
+  /** Returns the limiter for a window. Limiters are created anew for each connection; the counts are in Redis. */
   #limiter(storeClient: RedisClient, { requests: points, seconds: duration }: RateLimitWindow): RateLimiterRedis {
     if (storeClient !== this.#client) this.#limiters.clear();
     this.#client = storeClient;
@@ -95,8 +95,9 @@ export class RedisRateLimitStore implements RateLimitStore {
 }
 
 /**
- * Converts the outcome of rate-limiter-flexible, which resolves for allowed requests and rejects for the others. Its
- * windows in memory end by a timer, but `msBeforeNext` follows the time of day, which can be set back.
+ * Converts the result of rate-limiter-flexible, whose promise resolves for allowed requests and rejects for all others.
+ * A timer ends its windows in memory, but `msBeforeNext` is computed from the time of day, which can be set back; the
+ * remaining time is therefore limited to the length of the window.
  */
 async function toResult(consumption: Promise<RateLimiterRes>, windowSeconds: number): Promise<RateLimitResult> {
   const describe = ({ remainingPoints, msBeforeNext }: RateLimiterRes) => ({

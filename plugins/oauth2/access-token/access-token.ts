@@ -2,9 +2,9 @@
 
 import { InvalidTokenError } from './invalid-token-error.ts';
 
-/** What a verified access token grants, and to which client. */
+/** The scopes that a verified access token grants, and the client to which it grants them. */
 export interface AccessToken {
-  /** The OAuth client that the token was issued to; see {@link readClientId}. */
+  /** The OAuth client to which the token was issued; see {@link readClientId}. */
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;
   /** Expiry in milliseconds since the epoch, leeway not included; Infinity for an opaque token without `exp`. */
@@ -18,7 +18,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 const clientIdPattern = /^[\x20-\x7e]{1,256}$/;
 
 /**
- * Returns the OAuth client that a token was issued to. `sub` never replaces a missing claim: it may name a user with
+ * Returns the OAuth client to which a token was issued. `sub` never replaces a missing claim: it may name a user with
  * the same name as a client (RFC 9068 section 5, RFC 9700 section 4.15).
  * @param names claims that may name the client; the first one present counts (`oauth.clientIdClaims`)
  * @throws InvalidTokenError `client` when none is present, or the first one is not printable ASCII of 1 to 256
@@ -31,10 +31,10 @@ export function readClientId(claims: Claims, names: readonly string[]): string {
 }
 
 /**
- * Returns the scopes. RFC 9068 section 2.2.3 puts them in `scope`; providers differ. The claim is a list, or a string
- * with spaces between the scopes. An element of a list is one scope, whatever it contains.
+ * Returns the scopes. RFC 9068 section 2.2.3 puts them in `scope`, but providers differ. The claim is a list, or a
+ * string with spaces between the scopes. An element of a list is one scope, whatever it contains.
  * @param names claims that may contain them; the first one present counts (`oauth.scopeClaims`)
- * @throws InvalidTokenError `claims` when the claim is neither
+ * @throws InvalidTokenError `claims` when the claim is neither a list of strings nor a string
  */
 export function readScopes(claims: Claims, names: readonly string[]): ReadonlySet<string> {
   const value = names.map((name) => claims[name] ?? undefined).find((claim) => claim !== undefined);

@@ -46,7 +46,10 @@ export class AccessTokens {
     }
   }
 
-  /** Returns a JWT that was verified before and is still valid; undefined when the caller must call `check`. */
+  /**
+   * Returns what a token grants if it is a JWT that was verified before and is still valid; undefined when the caller
+   * must call `check`.
+   */
   recall(token: string): AccessToken | undefined {
     return token.length <= maxTokenBytes ? this.#options.verifier.recall(token) : undefined;
   }

@@ -3,7 +3,7 @@
 import type { Claims } from './access-token.ts';
 import { InvalidTokenError } from './invalid-token-error.ts';
 
-/** What the claims of an access token must satisfy. */
+/** The rules that the claims of an access token must satisfy. */
 export interface ClaimRules {
   /** Required `iss`, compared exactly. */
   readonly issuer: string;
@@ -15,7 +15,7 @@ export interface ClaimRules {
   readonly scopeClaims: readonly string[];
   /** Leeway for `exp`, `nbf` and `iat` (RFC 7519 section 4.1.4). */
   readonly clockToleranceSeconds: number;
-  /** Maximum time from `iat`, and from the check, to `exp`. */
+  /** Maximum time from `iat`, and from the time of the check, to `exp`, in seconds. */
   readonly maxTokenSeconds: number;
 }
 

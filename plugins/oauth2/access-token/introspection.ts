@@ -15,7 +15,7 @@ import { TokenCache } from './token-cache.ts';
 /** Settings of {@link Introspection}. */
 export interface IntrospectionOptions {
   url: string;
-  /** Credentials that the router authenticates with. */
+  /** Credentials with which the router authenticates. */
   clientId: string;
   clientSecret: string;
   /** Whether a response without `aud`, which RFC 7662 allows, violates a configured audience. */
@@ -31,16 +31,21 @@ export interface IntrospectionOptions {
 const maxActive = 10_000;
 const maxRejected = 1_000;
 /**
- * How long a result is reused, in milliseconds: the longest that a revoked token is accepted (RFC 7662 section 4). A
- * rejection is kept only briefly, to absorb repeats, because the provider may learn of a new token after it was issued.
+ * How long a result is reused, in milliseconds. This is the longest time for which a revoked token is accepted
+ * (RFC 7662 section 4). A rejection is kept only briefly, to absorb repeats, because the provider may learn of a new
+ * token after it was issued.
  */
 const activeForMs = 30_000;
 const inactiveForMs = 1_000;
-/** Maximum number of concurrent introspections; more are rejected, so that invented tokens cannot flood the provider. */
+/**
+ * Maximum number of concurrent introspections; more are rejected, so that invented tokens cannot flood the provider.
+ */
 export const maxIntrospections = 64;
-/** Part of the introspections for tokens that were not active before. The others are for tokens in use. */
+/**
+ * Maximum number of concurrent introspections of tokens that were not active before. The rest are for tokens in use.
+ */
 const maxUnknown = 48;
-/** Part of `maxUnknown` for one client network. */
+/** Maximum number of concurrent introspections of such tokens from one client network. */
 const maxUnknownOfNetwork = 24;
 const maxBytes = 65_536;
 
@@ -51,13 +56,13 @@ interface Remembered<Result> {
 
 /**
  * Introspects tokens (RFC 7662 section 2) and caches the results by the digest of the token. Unknown tokens, which
- * anybody can invent, cannot use up the introspections and the cache of tokens in use.
+ * anybody can invent, cannot use up the introspections and the cache that tokens in use need.
  */
 export class Introspection {
   readonly #options: IntrospectionOptions;
-  /** Results of active tokens. They stay after their time, to tell tokens in use from unknown ones. */
+  /** Results of active tokens. Outdated results are kept, to tell tokens in use from unknown ones. */
   readonly #active = new TokenCache<Remembered<AccessToken>>(maxActive);
-  /** A cache of their own, so that invented tokens do not displace active ones. */
+  /** Rejections of tokens. They have a separate cache, so that invented tokens do not displace active ones. */
   readonly #rejected = new TokenCache<Remembered<InvalidTokenError>>(maxRejected);
   readonly #open = new Map<string, Promise<AccessToken>>();
   /** Open introspections of unknown tokens by client network. */
@@ -149,7 +154,7 @@ export class Introspection {
     checkTokenType(claims, requiresTokenType);
     const { iss, aud } = claims;
     if (iss !== undefined && iss !== rules.issuer) throw new InvalidTokenError('issuer');
-    // Without the check, a token for another service of the same provider would pass (RFC 9700 section 2.3).
+    // Without this check, a token for another service of the same provider would be accepted (RFC 9700 section 2.3).
     const isChecked = rules.audience !== undefined && (aud !== undefined || requiresAudience);
     if (isChecked && !isForAudience(aud, rules.audience)) throw new InvalidTokenError('audience');
     checkTimes(claims, rules, clock.wallMs() / 1000);

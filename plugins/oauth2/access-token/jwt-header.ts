@@ -8,11 +8,14 @@ import { InvalidTokenError } from './invalid-token-error.ts';
 /** The algorithms and types that the header of an access token may name. */
 export interface HeaderRules {
   readonly algorithms: ReadonlySet<Algorithm>;
-  /** Media types as {@link normalizeType} writes them; `absent` lets a header without `typ` pass. */
+  /** Media types as {@link normalizeType} writes them; `absent` accepts a header without `typ`. */
   readonly types: ReadonlySet<string>;
 }
 
-/** The header fields in use. `jwk`, `jku`, `x5u` and `x5c` are ignored: keys come only from the provider (RFC 8725 section 3.10). */
+/**
+ * The header fields in use. `jwk`, `jku`, `x5u` and `x5c` are ignored: keys come only from the provider (RFC 8725
+ * section 3.10).
+ */
 export interface JwtHeader {
   readonly alg: Algorithm;
   readonly kid: string;
@@ -44,7 +47,9 @@ export function readJwtHeader(token: string, rules: HeaderRules): JwtHeader {
   return { alg: alg as Algorithm, kid };
 }
 
-/** Returns whether the unused bits of the last base64url character are zero, so that each token has only one spelling. */
+/**
+ * Returns whether the unused bits of the last base64url character are zero, so that each token has only one encoding.
+ */
 function isCanonical(segment: string): boolean {
   const rest = segment.length % 4;
   if (rest === 0) return true;

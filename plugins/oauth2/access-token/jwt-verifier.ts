@@ -20,7 +20,7 @@ export interface JwtVerifierOptions {
 
 interface Verified {
   readonly token: AccessToken;
-  /** Version of the key set that verified it. */
+  /** Version of the key set with which the token was verified. */
   readonly keysVersion: number;
 }
 
@@ -36,8 +36,8 @@ export class JwtVerifier {
   }
 
   /**
-   * Returns a token that was verified with the current keys and has not expired; undefined when the caller must call
-   * `verify`.
+   * Returns what a token grants if it was verified with the current keys and has not expired; undefined when the caller
+   * must call `verify`.
    */
   recall(token: string): AccessToken | undefined {
     const { keys, clock, rules } = this.#options;
@@ -51,7 +51,7 @@ export class JwtVerifier {
   }
 
   /**
-   * Verifies a token (RFC 7519 section 7.2, with the rules of RFC 8725 and RFC 9068 section 4) and caches it.
+   * Verifies a token (RFC 7519 section 7.2, with the rules of RFC 8725 and RFC 9068 section 4) and caches the result.
    * @throws InvalidTokenError with the first rule that the token violates
    * @throws ProviderError when the key is unknown and cannot be fetched
    */

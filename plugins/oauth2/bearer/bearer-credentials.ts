@@ -1,4 +1,5 @@
-// Reads and removes the access token of a request's header (RFC 6750 section 2.1). Query and body are not read.
+// Reads the access token from a request's header and removes it there (RFC 6750 section 2.1). Query and body are not
+// read.
 
 import type { IncomingMessage } from 'node:http';
 import { takeHeader } from '../take-header.ts';
@@ -6,8 +7,8 @@ import { credentialsMalformed, credentialsMissing } from './challenge.ts';
 
 const authorization = 'authorization';
 /**
- * The field that Conductor's SDKs use. The policy removes it and `Authorization` from each request, even when the route
- * does not accept `X-Authorization`.
+ * The header field in which Conductor's SDKs send the token. The policy removes it and `Authorization` from each
+ * request, even when the route does not accept `X-Authorization`.
  */
 const alternative = 'x-authorization';
 
@@ -28,7 +29,7 @@ export function takeBearerToken(request: IncomingMessage, acceptsAlternative: bo
 }
 
 /**
- * Returns what follows `Bearer ` in `Authorization`, without removing or validating it; undefined when the field has
+ * Returns the text after `Bearer ` in `Authorization`, without removing or validating it; undefined when the field has
  * another form or `X-Authorization` is present.
  */
 export function plainBearerToken({ headers }: IncomingMessage): string | undefined {
@@ -48,7 +49,7 @@ function afterOptionalScheme(value: string): string {
   return single(words[0]?.toLowerCase() === 'bearer' ? words.slice(1) : words);
 }
 
-/** One or more spaces may stand before the token (RFC 9110 section 11.4); nothing may follow it. */
+/** Returns the token. One or more spaces may precede it (RFC 9110 section 11.4); nothing may follow it. */
 function single(words: readonly string[]): string {
   const [token, ...further] = words.filter((word) => word !== '');
   if (token === undefined || further.length > 0) throw credentialsMalformed('The credentials are malformed.');

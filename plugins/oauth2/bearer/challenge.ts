@@ -43,7 +43,9 @@ export function toBearerProblem(error: unknown): unknown {
   return error;
 }
 
-/** Returns 401 `invalid_token`. Expiry is the only reason that the client learns; the others go into the log. */
+/**
+ * Returns 401 `invalid_token`. Expiry is the only reason that the client learns; other reasons go only into the log.
+ */
 function invalidToken(error: InvalidTokenError): Problem {
   const detail = error.reason === 'expired' ? 'The access token has expired.' : 'The access token is not valid.';
   return new Problem('invalid-token', {

@@ -6,7 +6,7 @@ import { schemes } from '#lib/openapi/security-schemes.ts';
 
 /**
  * Describes the policy.
- * @param scopesFor returns alternative lists of scopes for a method; one list suffices
+ * @param scopesFor returns alternative lists of scopes for a method; the scopes of one list suffice
  */
 export function describeBearer(
   scopesFor: (method: string) => readonly (readonly string[])[],

@@ -1,4 +1,4 @@
-// Scopes that a route requires, by method, and the check of a token against them.
+// Determines the scopes that a route requires for a method, and checks a token's scopes against them.
 
 import { type Static, Type } from '#lib/json/json-schema.ts';
 import { isSafeMethod } from '#lib/http/methods.ts';
@@ -39,7 +39,7 @@ function neededBy(method: string, { scopes = [], writeScope }: BearerParameters)
   return writeScope === undefined || isSafeMethod(method) ? scopes : [...scopes, writeScope];
 }
 
-/** Returns alternative lists of scopes for a method; one list suffices. */
+/** Returns alternative lists of scopes for a method; the scopes of one list suffice. */
 export function scopeAlternatives(method: string, parameters: BearerParameters): string[][] {
   const needed = neededBy(method, parameters);
   return parameters.anyScope?.map((one) => [...needed, one]) ?? [[...needed]];

@@ -1,4 +1,4 @@
-// The member `error` of a 401 problem document, by which Conductor's SDKs know that a new token would help.
+// Adds the member `error` to a 401 problem document, by which Conductor's SDKs know that they need a new token.
 
 import { Problem } from '#lib/problem/problem.ts';
 import { InvalidTokenError } from '../access-token/invalid-token-error.ts';

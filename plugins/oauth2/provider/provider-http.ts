@@ -8,7 +8,7 @@ import { ProviderError } from './provider-error.ts';
 
 /** Settings of {@link ProviderHttp}. */
 export interface ProviderHttpOptions {
-  /** Deadline of one call, its body included, in milliseconds. */
+  /** Deadline of one call including the response body, in milliseconds. */
   timeoutMs: number;
   /** Maximum number of connections to one origin; further calls wait for a free one until their deadline. */
   connections: number;
@@ -20,7 +20,7 @@ export interface ProviderRequest {
   url: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Maximum size of the response body in bytes; a longer one fails the call. */
+  /** Maximum size of the response body in bytes; a longer body makes the call fail. */
   maxBytes: number;
 }
 
@@ -30,10 +30,10 @@ export interface ProviderResponse {
   body: Buffer;
 }
 
-/** A pool of connections to the identity provider. Every call without a complete response throws a ProviderError. */
+/** A pool of connections to the identity provider. A call that gets no complete response throws a ProviderError. */
 export class ProviderHttp {
   readonly #agent: Agent;
-  /** Errors of connections that could not be made: DNS, TCP or the TLS handshake has failed. */
+  /** Errors of connections that could not be established, because DNS, TCP or the TLS handshake failed. */
   readonly #connectionErrors = new WeakSet<Error>();
   readonly #timeoutMs: number;
 

@@ -81,7 +81,10 @@ export class ProviderMetadata {
     return endpoints;
   }
 
-  /** Returns the first metadata document that exists. A provider that does not respond is not asked for the second. */
+  /**
+   * Returns the first metadata document that exists. If the provider does not respond to the first request, the second
+   * document is not requested.
+   */
   async #fetchMetadata(): Promise<[url: string, metadata: Record<string, unknown>]> {
     const { issuer, http } = this.#options;
     let status = 0;

@@ -1,5 +1,5 @@
-// Caches the identity provider's keys: fetched in the background, and on demand for an unknown `kid`; kept while the
-// provider is unavailable.
+// Caches the identity provider's keys. They are fetched in the background, and on demand for an unknown `kid`. They are
+// kept while the provider is unavailable.
 
 import { createHash, type KeyObject } from 'node:crypto';
 import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
@@ -89,8 +89,9 @@ export class RemoteKeys {
   }
 
   /**
-   * Returns the key that verifies `algorithm` signatures under `kid`; undefined when the provider has none.
-   * @throws ProviderError when it cannot tell: there are no usable keys, or `kid` is new and the provider is unavailable
+   * Returns the key with this `kid` for signatures of `algorithm`; undefined when the provider has none.
+   * @throws ProviderError when this is unknown, because there are no usable keys, or because `kid` is new and the
+   *   provider is unavailable
    */
   async find(kid: string, algorithm: Algorithm): Promise<FoundKey | undefined> {
     if (this.#current()?.set.has(kid) !== true) await this.#refreshOnDemand();
@@ -134,7 +135,8 @@ export class RemoteKeys {
       if (status !== 200) throw new ProviderError('bad-status', `${jwksURL}: responded with ${status}`);
       const set = parseKeySet(body, algorithms);
       this.#accept(set, createHash('sha256').update(body).digest('base64'));
-      // The provider has withdrawn every key. In case it is only restarting, the next fetch comes as soon as after a failure.
+      // The provider has withdrawn every key. It may only be restarting, so the next fetch follows as soon as after a
+      // failure.
       if (set.size === 0) throw new ProviderError('no-keys', 'key set: no key can verify an access token');
       if (this.#failure !== undefined) log.info('the keys of the identity provider can be fetched again');
       this.#failure = undefined;

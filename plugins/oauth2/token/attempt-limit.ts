@@ -1,4 +1,5 @@
-// Limits the attempts per minute with a wrong secret. The limit is exact, because attempts in flight count as failed.
+// Limits the number of attempts per minute with a wrong secret. The limit is exact, because attempts in flight count as
+// failed.
 
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Clock } from '../clock.ts';
@@ -69,7 +70,7 @@ export class AttemptLimit {
   }
 
   /**
-   * Returns undefined when the attempt may proceed, otherwise a gate to wait at.
+   * Returns undefined when the attempt may proceed, otherwise the gate at which it must wait.
    * @throws TooManyAttemptsError
    */
   async #enter(keys: readonly LimitedKey[]): Promise<Gate | undefined> {
@@ -117,8 +118,8 @@ export class AttemptLimit {
 }
 
 /**
- * Returns the time to the end of a window in whole seconds. The window ends by a timer of rate-limiter-flexible, but
- * `msBeforeNext` follows the time of day, which can be set back.
+ * Returns the time to the end of a window in whole seconds. A timer of rate-limiter-flexible ends the window, but
+ * `msBeforeNext` is computed from the time of day, which can be set back.
  */
 function secondsToEnd(msBeforeNext: number): number {
   return Math.min(Math.max(1, Math.ceil(msBeforeNext / 1000)), windowSeconds);

@@ -1,4 +1,4 @@
-// Counter keys of an attempt to get a token.
+// Determines the counter keys of an attempt to get a token.
 
 import { hash } from 'node:crypto';
 import { networkOf } from '../../../gateway/plugin-api/client-address.ts';
@@ -26,8 +26,8 @@ export interface LimitedKey {
 }
 
 /**
- * Returns the counter keys of an attempt. None consists of the client alone: otherwise anybody could lock out any
- * client.
+ * Returns the counter keys of an attempt. No key consists of the client alone, because otherwise anybody could lock out
+ * any client.
  */
 export function limitedKeys({ address, clientId, limits }: Attempt): readonly LimitedKey[] {
   const network = networkOf(address);

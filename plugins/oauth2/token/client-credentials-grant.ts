@@ -97,7 +97,7 @@ function readToken({ body }: ProviderResponse, requestedScope: string | undefine
     throw new ProviderError('bad-answer', `${where}: the token is not a bearer token`);
   }
   const seconds = Number(rest['expires_in'] ?? Number.NaN);
-  // A missing scope equals the requested one (RFC 6749 section 5.1).
+  // If the response has no scope, the requested scope was granted (RFC 6749 section 5.1).
   const scope = typeof rest['scope'] === 'string' ? rest['scope'] : requestedScope;
   return {
     access_token: token,

@@ -7,7 +7,7 @@ import { schemes } from '#lib/openapi/security-schemes.ts';
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import { oauthErrors } from './oauth-error.ts';
 
-/** RFC 6749 section 5.1 requires both on responses with a token. */
+/** RFC 6749 section 5.1 requires both fields on responses with a token. */
 const headers = { 'Cache-Control': headerRef('CacheControl'), Pragma: headerRef('Pragma') };
 const problems: readonly ProblemCode[] = [
   'malformed-request',

@@ -39,8 +39,8 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
       await pause(100);
     }
   };
-  // Uses less than half of the adaptor tasks that a worker runs concurrently; the rest is left for the healthy
-  // college.
+  // These clients use less than half of the adaptor tasks that a worker runs concurrently; the rest are left for the
+  // healthy colleges.
   await Promise.all([sync, sync, sync, sync, patch, patch, patch].map(client));
   await backEnd.setMood('good');
   world.repaired(what);

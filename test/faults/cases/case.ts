@@ -42,7 +42,7 @@ export interface Case {
   readonly notOn?: Partial<Readonly<Record<EngineKind, string>>>;
   /** Requirements that the machine must meet. */
   readonly needs?: readonly Requirement[];
-  /** Returns what else this machine lacks for the case; undefined when nothing is missing. */
+  /** Returns another requirement that this machine does not meet; undefined when there is none. */
   readonly missing?: () => Promise<string | undefined>;
   /** Invariants that the case cannot check, and why. */
   readonly notJudged?: Partial<Readonly<Record<Invariant, string>>>;

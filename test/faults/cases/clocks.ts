@@ -1,4 +1,4 @@
-// Cases in which clocks differ, or are set while everything is running.
+// Cases in which the clocks of the programs differ, or are set while the programs run.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, tokenOf } from '../../stack/client.ts';
@@ -47,13 +47,13 @@ const apart: Case = {
 };
 
 /**
- * By how many seconds clocks are set: more than the timeout of every task. Messages that an engine queues while its
- * clock is ahead are due that much later once the clock is right again.
+ * The seconds by which clocks are set forward and back: more than the timeout of every task. A message that an engine
+ * queues while its clock is ahead becomes due that much later after the clock has been corrected.
  */
 const jumps = [60, -60];
 let clock: Clock | undefined;
 
-/** Returns a case in which the clock of one of the product's programs is set forward and back while it runs. */
+/** Returns a case in which the clock of a running router or worker is set forward and back. */
 const jumpOf = (program: 'router' | 'workers', more: Partial<Case> = {}): Case => ({
   name: `clock-of-${program}-jumps`,
   ...more,
@@ -86,7 +86,7 @@ async function jump(world: World, program: string): Promise<void> {
   }
 }
 
-/** MDM finds the newest change of a person by the clock of the worker that made it, so this case sends no PATCH. */
+/** MDM orders the changes of a person by the clocks of the workers that made them, so this case sends no PATCH. */
 const workersJump = jumpOf('workers', {
   world: { patches: false },
   notJudged: { I2: "changes are ordered by the workers' clocks" },

@@ -14,7 +14,7 @@ import { outage, underLoad } from '../outage.ts';
 import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
-/** Makes the engine fail under load: routes that do not need it must keep working. */
+/** Makes the engine fail under load: routes that do not need the engine must keep working. */
 async function engineOutage(world: World, what: string, during: () => Promise<unknown>): Promise<void> {
   await underLoad(world, { clients: 8 }, async () => {
     await pause(world.random.between(1_000, 2_000));
@@ -53,7 +53,7 @@ const frozen: Case = {
 const slow: Case = {
   name: 'engine-slow-2-s-a-call',
   tries: 2,
-  // The response timeouts are not scaled down, because a read takes four calls.
+  // The response timeouts are not scaled down, because a read makes four calls to the engine.
   timeoutScale: 1,
   world: { budgetMs: 25_000 },
   async tryOnce(world) {
@@ -80,10 +80,10 @@ const outOfItsMind: Case = {
   },
 };
 
-/** Duration of a lock in milliseconds, longer than the engine waits for a lock. */
+/** How long the database is locked, in milliseconds: longer than the engine waits for a lock. */
 const lockedMs = 20_000;
 
-/** Blocks other writers. */
+/** Blocks other writers until the returned function is called. */
 async function lockSqlite(file: string): Promise<() => Promise<void>> {
   const database = new DatabaseSync(file);
   database.exec('PRAGMA busy_timeout = 30000; BEGIN EXCLUSIVE');
@@ -93,7 +93,7 @@ async function lockSqlite(file: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Blocks other readers and writers of executions and tasks. */
+/** Blocks other readers and writers of executions and tasks until the returned function is called. */
 async function lockPostgresql(url: string): Promise<() => Promise<void>> {
   const { hostname, port, pathname } = new URL(url.replace('jdbc:', ''));
   const database = pathname.slice(1);
@@ -108,7 +108,7 @@ async function lockPostgresql(url: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Redis has no locks that another client could hold, so the whole server is made to hang, as in a long script. */
+/** Redis has no locks that another client could hold, so the whole server is made to hang, as during a long script. */
 async function lockRedis(redis: RedisServer): Promise<() => Promise<void>> {
   redis.hang();
   return async () => redis.resume();
@@ -132,7 +132,7 @@ const locked: Case = {
   },
 };
 
-/** Fills the file system of the engine's data to its last block; returns the path of the file. */
+/** Writes a file that fills the file system of the engine's data to its last block; returns the path of the file. */
 function fillDisk(folder: string): string {
   const file = join(folder, 'full');
   const { bavail, bsize } = statfsSync(folder);

@@ -12,9 +12,10 @@ import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
 /**
- * Timeouts are a quarter of their defaults: response timeouts (writes 90 s, reads 22 s), calls to back ends (20 s) and
- * to the engine (10 s), and the response deadline (25 s). An idempotency lock still lasts 60 s plus the timeouts of two
- * calls to the engine, so a router is stopped for longer than that.
+ * Timeouts are a quarter of their defaults. The defaults are 90 s (writes) and 22 s (reads) for the response timeouts
+ * of tasks, 20 s for calls to back ends, 10 s for calls to the engine, and 25 s for the response deadline. An
+ * idempotency lock still lasts 60 s plus the timeouts of two calls to the engine, so a router is stopped for longer
+ * than that.
  */
 const writeTimeoutMs = 23_000;
 const budgetMs = 6_000;

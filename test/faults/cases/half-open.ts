@@ -1,5 +1,5 @@
-// Cases in which connections become half-open: those of the router to the engine, the workers and the clients, and that
-// of the engine to its database.
+// Cases in which connections become half-open: those between the router and the engine, the workers or the clients, and
+// those between the engine and its database.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type BreakableProxy, startBreakableProxy } from '../../stack/breakable-proxy.ts';
@@ -40,7 +40,8 @@ const database: Case = {
 };
 
 /**
- * A worker that has disappeared while the router still holds its polls: tasks that the router hands to it are lost.
+ * A worker disappears while the router still holds its polls. The tasks that the router then returns to these polls are
+ * lost.
  */
 const workers: Case = {
   name: 'workers-vanish',
@@ -57,7 +58,7 @@ const workers: Case = {
   },
 };
 
-/** Clients that disappear during a request, without the router noticing. The router must release their resources. */
+/** Clients disappear during a request, without the router noticing. The router must release their resources. */
 const clients: Case = {
   name: 'clients-vanish',
   tries: 5,

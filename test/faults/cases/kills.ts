@@ -16,7 +16,10 @@ const everything: WorldOptions = {
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   workers: { WORKERS_CONCURRENCY: '24' },
 };
-/** After this long without progress, a run stops waiting: unacknowledged messages return within two minutes. */
+/**
+ * A run stops waiting after this long without progress: messages that a killed engine has not acknowledged return to
+ * their queue within two minutes.
+ */
 const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];

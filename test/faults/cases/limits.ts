@@ -10,8 +10,8 @@ import type { World } from '../world.ts';
 import type { Case } from './case.ts';
 
 /**
- * The limit is this many descriptors above the number that the router has open; clients, workers and the engine need
- * more.
+ * Number of file descriptors that the router may open beyond those that it has open: fewer than its connections to
+ * clients, workers and the engine need.
  */
 const spareDescriptors = 8;
 
@@ -53,14 +53,17 @@ async function press({ operations }: World): Promise<void> {
   await Promise.all(Array.from({ length: pressing }, client));
 }
 
-/** Large responses take a long time, and their failures must not open the circuit breaker. */
+/**
+ * Returns options for a world with large responses, which take a long time and whose failures must not open the circuit
+ * breaker.
+ */
 const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'workers'>): WorldOptions => ({
   budgetMs: 15_000,
   router: { BREAKER_BACKEND_MINCALLS: '100000', ...router },
   workers,
 });
 
-/** Pause of a client whose connection broke, in milliseconds. */
+/** Pause of a client whose connection broke or was refused, in milliseconds. */
 const refusedMs = 500;
 
 /** Sends requests that crash the victim repeatedly; it is restarted each time. */

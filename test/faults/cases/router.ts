@@ -11,8 +11,8 @@ import type { Case } from './case.ts';
 const inFlight = 100;
 
 /**
- * Sends reads and writes while the back ends do not respond. Admission control decides how many wait for an execution,
- * how many wait for a permit and how many are rejected immediately.
+ * Sends reads and writes while the back ends do not respond. Admission control decides how many of them wait for an
+ * execution, how many wait for a permit, and how many are rejected immediately.
  */
 async function fill(world: World, count: number) {
   const { operations, stack } = world;

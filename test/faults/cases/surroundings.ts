@@ -90,8 +90,8 @@ const configurationAway: Case = {
 };
 
 /**
- * An outage of an hour, sixty times as fast: pauses between attempts grow to 5 s instead of 300 s, for 1440 s instead
- * of a day.
+ * MDM is unavailable for an hour, simulated sixty times as fast: the pauses between attempts grow to 5 s instead of
+ * 300 s, and the attempts end after 1440 s instead of a day.
  */
 const mdmAway: Case = {
   name: 'mdm-away-for-an-hour',

@@ -1,5 +1,5 @@
-// Cases in which workers are killed: before the call, between the call and the report, after the report, and all
-// workers at once.
+// Cases in which workers are killed: before the call to the back end, between the call and the report of its result,
+// after the report, and all workers at once.
 
 import { pollUntil } from '../../stack/poll-until.ts';
 import { type AnyEvent, now } from '../history.ts';
@@ -15,8 +15,8 @@ export const withDyingWorkers: WorldOptions = {
   /** Keeps the circuit breaker of a back end closed. */
   router: { BREAKER_BACKEND_MINCALLS: '100000' },
   /**
-   * The reconciler probes PATCHes of earlier cases on the same engine, up to eight at a time. Where responses are
-   * delayed, its probes would occupy workers that the requests of a case need.
+   * Higher than the default (8): the reconciler probes PATCHes of earlier cases on the same engine, up to eight at a
+   * time. While a case delays the responses of back ends, the probes could otherwise occupy a whole worker process.
    */
   workers: { WORKERS_CONCURRENCY: '24' },
 };
@@ -38,7 +38,7 @@ async function sendUnanswered(world: World): Promise<{ from: number; sent: Promi
 
 const isWrite = ({ method }: { method: string }) => method !== 'GET';
 
-/** Returns how far the requests of this try have got, from the history. */
+/** Returns the progress of this try's requests according to the history. */
 function progress(world: World, from: number) {
   const isOwn = (event: AnyEvent) => 'op' in event && event.op.startsWith(world.operations.prefix);
   const events = world.events().filter((event) => event.at >= from && isOwn(event));
@@ -50,10 +50,10 @@ function progress(world: World, from: number) {
 }
 
 /**
- * Waits until the workers hold the writes, according to the engine. Reads were sent before the writes and are
- * dispatched directly, without the engine's knowledge.
- * @returns the writes that the workers hold. These may not be all: on a busy machine, a write may get its response
- *   before the engine has its execution, which another worker then carries out
+ * Waits until workers have the tasks of the writes, according to the engine. The reads were sent before the writes;
+ * their tasks are dispatched directly, so the engine does not know which of them workers have.
+ * @returns the writes whose tasks workers have. Some may be missing: on a busy machine, a write may get its response
+ *   before the engine has created its execution, which another worker then carries out
  */
 async function untilHandedOut(world: World, from: number): Promise<ReadonlySet<string>> {
   const held = new Set<string>();

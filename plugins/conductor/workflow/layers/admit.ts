@@ -1,5 +1,5 @@
-// Admission control: the execution of a request holds a permit from its start to its end; a request without one waits or is
-// rejected.
+// The layer of admission control: each execution holds a permit until it has ended. A request that gets no permit waits
+// in the queue or is rejected.
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Admission } from '../../admission/admission.ts';
@@ -9,8 +9,8 @@ import { type Layer, leftBeforeStart } from '../execution-request.ts';
 import { onEnding } from '../on-ending.ts';
 
 /**
- * An execution keeps its permit when it continues after a 202 response, or after its client has disconnected. Otherwise
- * clients could exceed the limits by asking for 202, or by leaving early.
+ * An execution keeps its permit when it continues after a 202 response, or after its client has disconnected.
+ * Otherwise, clients could exceed the limits by asking for a 202 response or by leaving early.
  */
 export function admit(
   { backEndOf }: { backEndOf: string | undefined },

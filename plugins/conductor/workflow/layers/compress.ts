@@ -1,10 +1,10 @@
-// Compresses the back end's response for clients that accept compression.
+// A layer that compresses the back end's response for clients that accept compression.
 
 import { compressOutcome, type CompressOptions } from '../../execution/compress-response.ts';
 import { problemOutcome } from '../../execution/outcome.ts';
 import type { Layer } from '../execution-request.ts';
 
-/** @param options undefined: responses stay as they are */
+/** @param options undefined when responses are not compressed */
 export function compress(options: CompressOptions | undefined): Layer {
   if (options === undefined) return (next) => next;
   return (next) => async (request) => {

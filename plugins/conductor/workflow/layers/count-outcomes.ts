@@ -1,11 +1,11 @@
-// Counts the outcomes of requests, and adds the times of their stages to the response.
+// A layer that counts the outcomes of requests and adds the time of each stage to the responses.
 
 import { toProblem } from '#lib/problem/problem.ts';
 import type { ExecutionOutcome } from '../../telemetry/execution-metrics.ts';
 import { type Outcome, withHeaders } from '../../execution/outcome.ts';
 import type { Layer } from '../execution-request.ts';
 
-/** A replay is not counted, because the first response for its Idempotency-Key was. */
+/** A replay is not counted, because the first response for its Idempotency-Key has been counted. */
 export function countOutcomes(): Layer {
   return (next) => async (request) => {
     const { telemetry } = request;

@@ -1,10 +1,10 @@
-// Reports the end of each execution to the version guard of its workflow version.
+// A layer that reports how each execution ended to its workflow version, for the metrics and the version guard.
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Layer } from '../execution-request.ts';
 import { onEnding } from '../on-ending.ts';
 
-/** A failed start counts too: the engine may lack the version. */
+/** A failed start counts too, because the version may not be registered. */
 export function judgeVersions({ log }: { log: Pick<Logger, 'error'> }): Layer {
   return (next) => (request) =>
     onEnding(

@@ -1,4 +1,4 @@
-// The innermost function of the stack: starts the execution, waits for its end, and determines the outcome.
+// The innermost function of the stack: starts the execution, waits until it has ended, and determines the outcome.
 
 import type { AsyncExecutions } from '../../async-executions/async-executions.ts';
 import {
@@ -19,7 +19,10 @@ export interface StartDependencies extends ExecutionDependencies {
   readonly asyncExecutions: AsyncExecutions;
 }
 
-/** @param options `workflow`: name of the definition; `domainOf`: path parameter that selects the task domain */
+/**
+ * Returns the function that starts the execution of a request and waits for its outcome.
+ * @param options `workflow`: name of the definition; `domainOf`: path parameter that selects the task domain
+ */
 export function startAndWait(
   { workflow, domainOf }: { workflow: string; domainOf: string | undefined },
   dependencies: StartDependencies,
@@ -75,7 +78,10 @@ async function waitForOutcome(
   }
 }
 
-/** 202 (RFC 9110 section 15.3.3) with the execution's links and the applied preferences (RFC 7240 section 3). */
+/**
+ * Returns the outcome 202 (RFC 9110 section 15.3.3) with the execution's links and the applied preferences (RFC 7240
+ * section 3).
+ */
 function accepted(
   id: string,
   request: ExecutionRequest,

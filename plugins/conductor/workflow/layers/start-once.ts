@@ -1,17 +1,17 @@
-// Starts at most one execution for each Idempotency-Key: a repeated request gets the outcome of the first one.
+// A layer that starts at most one execution for each Idempotency-Key: a repeated request gets the outcome of the first.
 
 import type { ResponseOptions } from '../../execution/response.ts';
 import { problemOutcome, recordedOutcome, withHeaders } from '../../execution/outcome.ts';
 import type { IdempotentStart } from '../../idempotency/idempotent-start.ts';
 import { type Layer, leftBeforeStart } from '../execution-request.ts';
 
-/** What the layer works with. */
+/** Dependencies of the layer. */
 export interface StartOnceDependencies {
   readonly idempotentStart: IdempotentStart;
   readonly responseOptions: ResponseOptions;
 }
 
-/** A request without a key is passed to the next layer. */
+/** Requests without a key are passed on to the next layer. */
 export function startOnce(
   { workflow }: { workflow: string },
   { idempotentStart, responseOptions }: StartOnceDependencies,

@@ -1,4 +1,5 @@
-// Follows an execution for telemetry: its start, the tasks that this router hands out, and the end of the client's wait.
+// Follows an execution for telemetry: its start, the tasks that this router hands out, and the end of the client's
+// wait.
 
 import type { Outcome } from '../../execution/outcome.ts';
 import type { TelemetryIndex } from '../../telemetry/telemetry-index.ts';

@@ -1,4 +1,4 @@
-// The example route on the real engine, as `npm start` runs it.
+// Tests the example route on a real engine, started as by `npm start`.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
