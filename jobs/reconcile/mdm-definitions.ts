@@ -115,7 +115,8 @@ function keyOf(workflow: string, version: number): string {
 }
 
 /**
- * Returns a list of the handler with its actions that start the MDM flow; empty without such actions or when inactive.
+ * Returns the handler, as a list of one, with only those of its actions that start the MDM flow. The list is empty when
+ * the handler is inactive or has no such action.
  */
 function mdmHandlers({ active, event, condition, actions }: EventHandler): MdmHandler[] {
   const starts = actions

@@ -45,8 +45,8 @@ const maxStaleRows = 10_000;
 export class OpenExecutions {
   readonly #entries = new Map<string, Entry>();
   /**
-   * Executions that have ended although the index may still list them as open, each with the time from which such a row
-   * counts again (milliseconds since 1970), because it can also mean that an operator has retried the execution.
+   * Executions that have ended but that the index may still list as open. The value is the time (milliseconds since 1970)
+   * until which an open row is ignored as outdated. After it, the row may mean that an operator has retried the execution.
    */
   readonly #staleUntil = new BoundedMap<string, number>(maxStaleRows);
   readonly #firstPauseMs: number;
@@ -130,7 +130,7 @@ export class OpenExecutions {
     if (entry === undefined) return 0;
     if (entry.inProgress?.tasks !== tasks) {
       entry.inProgress = { tasks, since: now };
-      // An execution whose task began after a long wait is inspected again as soon as one whose task began at once.
+      // The task has begun: even after a long wait, the execution is now inspected as often as a new one.
       if (tasks !== '') entry.pauseMs = this.#firstPauseMs;
     }
     return now - entry.inProgress.since;

@@ -1,6 +1,9 @@
 // Records whether the engine has responded since this program started.
 
-/** First contact with the engine. Before it, an unreachable engine may still be starting, which is not an outage. */
+/**
+ * Tracks the first contact with the engine. Before it, an unreachable engine may still be starting, which is not an
+ * outage.
+ */
 export class EngineContact {
   readonly #onMade: () => void;
   #isMade = false;

@@ -1,12 +1,12 @@
-// What a call says about the ability of the engine to start executions.
+// Classifies calls that start an execution by what they show about the health of the engine.
 
 import type { EngineCall } from './engine.ts';
 
 /**
- * Returns the outcome of a start for the engine; undefined for any other call.
- * - `failure`: no response, or a 5xx.
- * - `inconclusive`: the start ended at a deadline of its request that is too short to tell (`conclusiveAfterMs`). The
- *   engine may be healthy.
+ * For a call that starts an execution, returns its outcome; undefined for any other call.
+ * - `failure`: the engine did not respond, or responded with 5xx.
+ * - `inconclusive`: the call ended at its own deadline, which was too short to tell (`conclusiveAfterMs`). The engine
+ *   may be healthy.
  */
 export function startOutcomeOf({
   request: { method, path },

@@ -1,4 +1,4 @@
-// A stopwatch that also counts time during which the process or the machine is suspended.
+// Measures elapsed time, including time during which the process or the machine is suspended.
 
 /**
  * Starts a stopwatch.

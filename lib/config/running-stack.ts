@@ -1,4 +1,5 @@
-// The addresses of a running `npm start`, in a file of its state directory that the stack writes and the CLI reads.
+// Writes and reads the file in the state directory with the addresses of a running `npm start`: the stack writes it,
+// and the CLI reads it.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -6,13 +7,13 @@ import { join } from 'node:path';
 import { readBootId } from './boot-id.ts';
 import { readStartTime } from './process-start-time.ts';
 
-/** A stack running on this machine. It contains no secrets. */
+/** A stack running on this machine. This object contains no secrets. */
 export interface RunningStack {
   /** Process id of `npm start`. */
   readonly pid: number;
-  /** RFC 3339. */
+  /** Start time (RFC 3339). */
   readonly startedAt: string;
-  /** Base URLs. */
+  /** Base URL of the router. `operations`, `engine` and `backEnds` are base URLs too. */
   readonly router: string;
   readonly operations: string;
   readonly engine: string;
@@ -29,11 +30,11 @@ export interface RunningStack {
   readonly recordsKeyPrefix?: string;
 }
 
-/** The content of the file. */
+/** The contents of the file. */
 interface StackFile extends RunningStack {
-  /** Id of the boot during which the stack was started; absent except on Linux. */
+  /** Id of the boot during which the stack was started; present only on Linux. */
   readonly bootId?: string | undefined;
-  /** Start time of the process in clock ticks since the boot; absent except on Linux. */
+  /** Start time of the process in clock ticks since boot; present only on Linux. */
   readonly processStartTime?: string | undefined;
 }
 
@@ -66,7 +67,7 @@ export function readRunningStack(stateDir: string): RunningStack | undefined {
   }
 }
 
-/** Returns whether the stack was started since the last boot. After a boot, its pid may belong to another process. */
+/** Returns whether the stack was started since the last boot. After a reboot, its pid may belong to another process. */
 function isOfThisBoot({ startedAt }: RunningStack, bootId: string | undefined): boolean {
   const current = readBootId();
   if (bootId !== undefined && current !== undefined) return bootId === current;
@@ -74,8 +75,8 @@ function isOfThisBoot({ startedAt }: RunningStack, bootId: string | undefined): 
 }
 
 /**
- * Returns whether the process has this start time; true when either is unknown. After the restart of a container, which
- * does not change the id of the boot, the pid may belong to another process.
+ * Returns whether the process has this start time; true when either is unknown. After the restart of a container, the
+ * pid may belong to another process, although the boot id is the same.
  */
 function hasStartedAt({ pid }: RunningStack, startTime: string | undefined): boolean {
   const current = readStartTime(pid);

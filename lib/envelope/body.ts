@@ -1,12 +1,12 @@
-// Encoding of bodies inside the engine: safe text unchanged, other bytes as base64, large bodies compressed.
+// Encodes bodies for the engine: safe text stays unchanged, other bytes become base64, and large bodies are compressed.
 
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { isSafeText } from './text.ts';
 
-/** Bodies above this many bytes are compressed before they are stored. */
+/** Bodies with more than this many bytes are compressed before they are stored. */
 const compressAboveBytes = 32_768;
 
-/** `text`: the body itself; `base64`: its bytes; `gzip+base64`: its compressed bytes. */
+/** How `body` contains the bytes. `text`: as text; `base64`: in base64; `gzip+base64`: compressed, then in base64. */
 export type BodyEncoding = 'text' | 'base64' | 'gzip+base64';
 
 /** A body inside an envelope. When both fields are absent, there is no body. */
@@ -18,8 +18,8 @@ export interface EncodedBody {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Encodes bytes losslessly. Text is never parsed, so 20-digit numbers and duplicate keys survive. Base64 is used for bytes
- * that are not UTF-8, and for text with NUL (PostgreSQL cannot store it) or `${` (the engine would resolve
+ * Encodes bytes losslessly. Text is never parsed, so 20-digit numbers and duplicate keys are preserved. Base64 is used
+ * for bytes that are not UTF-8, and for text with NUL (PostgreSQL cannot store it) or `${` (the engine would resolve
  * `${workflow.secrets.…}` inside client data).
  */
 export function encodeBody(bytes: Uint8Array): EncodedBody {
@@ -40,13 +40,13 @@ export function encodeBody(bytes: Uint8Array): EncodedBody {
 
 /**
  * Returns the bytes of an encoded body; empty when there is no body.
- * @param maxBytes limit of the decoded size; default: none
+ * @param maxBytes maximum size after decoding; default: unlimited
  * @throws RangeError when the body is larger, TypeError when it is not a string, its encoding is unknown or the text is
  *   not base64, Error when the compressed bytes are damaged
  */
 export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);
-  // Workers in other languages may report parsed JSON; a list would become one byte for each of its items.
+  // Workers in other languages may report parsed JSON. Decoded as bytes, a list would become one byte per item.
   if (typeof body !== 'string') throw new TypeError('the body is not a string');
   const bytes = decode(body, bodyEncoding ?? 'text', maxBytes);
   if (bytes.length > maxBytes) throw new RangeError(`the body has more than ${maxBytes} bytes`);
@@ -82,8 +82,8 @@ function decode(body: string, encoding: BodyEncoding, maxBytes: number): Buffer 
 }
 
 /**
- * Strict base64 (RFC 4648 sections 4 and 5, padding optional). Node skips invalid characters and stops at the first `=`, so
- * the length of the result shows whether the whole text was valid.
+ * Decodes strict base64 (RFC 4648 sections 4 and 5, with optional padding). Node skips invalid characters and stops at
+ * the first `=`, so the length of the result shows whether the whole text was valid.
  */
 function fromBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64');

@@ -4,8 +4,8 @@ import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
 import { parseFailure } from './failure.ts';
 
 /**
- * Returns a failure's reason with personal data scrubbed. Reasons that are not in the format of the router's workers
- * are also cut to one line of at most 300 characters.
+ * Returns the reason for a failure with personal data removed. A reason that is not in the format of the router's
+ * workers is also truncated to one line of at most 300 characters.
  */
 export function describeReason(reason: string): string {
   const failure = parseFailure(reason);

@@ -1,4 +1,4 @@
-// Reversible escaping, so that the engine does not resolve `${…}` in the data of clients and back ends.
+// Escapes expressions reversibly, so that the engine does not resolve `${…}` in the data of clients and back ends.
 
 /** Returns true when the engine could interpret a part of the text as an expression. */
 export function hasExpression(text: string): boolean {

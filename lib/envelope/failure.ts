@@ -14,15 +14,18 @@ export const failureCodes = [
 /** One of {@link failureCodes}. */
 export type FailureCode = (typeof failureCodes)[number];
 
-/** Returns the reason for the engine. `text` must not hold addresses or personal data: clients may see it. */
+/**
+ * Returns a `reasonForIncompletion` to report to the engine. `text` must not contain addresses or personal data,
+ * because clients may see it.
+ */
 export function formatFailure(code: FailureCode, text: string): string {
   return `${code}: ${text}`;
 }
 
-/** The engine may quote the reason in its own message. */
+/** Matches a failure anywhere in a text, because the engine may quote the reason in its own message. */
 const failurePattern = new RegExp(`(${failureCodes.join('|')}): (.*?)'?$`, 's');
 
-/** Parses a reason, even inside an engine message; returns null when it contains no failure code. */
+/** Parses a reason, even if it is quoted in a message of the engine; returns null when there is no failure code. */
 export function parseFailure(reason: string | undefined): { code: FailureCode; text: string } | null {
   const match = failurePattern.exec(reason ?? '');
   return match === null ? null : { code: match[1] as FailureCode, text: match[2] as string };

@@ -1,7 +1,7 @@
-// Allow-lists of the header fields that are forwarded between client and back end. Credentials, cookies and hop-by-hop
-// fields (RFC 9110 section 7.6.1) never enter the engine.
+// Selects the header fields that are forwarded between client and back end, by allow-lists. Credentials, cookies and
+// hop-by-hop fields (RFC 9110 section 7.6.1) never enter the engine.
 
-/** Fields of requests that reach the back end; `router.requestHeaders` adds others. */
+/** Request fields that reach the back end; `router.requestHeaders` adds others. */
 export const requestFields: readonly string[] = [
   'accept',
   'accept-charset',
@@ -63,7 +63,10 @@ const forbidden = new Set([
   'x-workflow-version',
 ]);
 
-/** Fields of responses that the router sets itself: never taken from a back end, even when the configuration names them. */
+/**
+ * Response fields that the router itself sets. They are never taken from a back end, even when the configuration names
+ * them.
+ */
 const ownFields = [
   'idempotency-replayed',
   'ratelimit',
@@ -76,7 +79,7 @@ const ownFields = [
 /** Header fields by lower-case name. A list has one element for each field line. */
 export type HeaderFields = Record<string, string | string[]>;
 
-/** Returns true for a lower-case field name that is forwarded. */
+/** Returns true for the lower-case name of a field that is forwarded. */
 export type HeaderFilter = (name: string) => boolean;
 
 /** Returns the filter for requests. @param extra further names, from `router.requestHeaders` */
@@ -95,7 +98,9 @@ function createFilter(builtIn: readonly string[], extra: readonly string[], own:
   return (name) => allowed.has(name);
 }
 
-/** Returns the allowed fields with lower-case names, without fields that `Connection` names (RFC 9110 section 7.6.1). */
+/**
+ * Returns the allowed fields with lower-case names, except for fields that `Connection` lists (RFC 9110 section 7.6.1).
+ */
 export function pickHeaders(fields: Readonly<Record<string, unknown>>, allows: HeaderFilter): HeaderFields {
   const picked: HeaderFields = {};
   const hopByHop = namedByConnection(fields['connection']);
@@ -107,7 +112,9 @@ export function pickHeaders(fields: Readonly<Record<string, unknown>>, allows: H
   return picked;
 }
 
-/** Returns the names in `Connection`; usually the only one is `keep-alive` or `close`, an option that names no field. */
+/**
+ * Returns the names in `Connection`. Usually the only one is `keep-alive` or `close`, which is not the name of a field.
+ */
 function namedByConnection(value: unknown): string[] {
   return value === undefined
     ? []
@@ -118,8 +125,8 @@ function namedByConnection(value: unknown): string[] {
 }
 
 /**
- * Returns the size of header fields in bytes, as HTTP/1.1 writes them (RFC 9112 section 5): `name: value` and CRLF
- * each.
+ * Returns the size of header fields in bytes, as HTTP/1.1 writes them (RFC 9112 section 5): `name: value` and CRLF for
+ * each field line.
  */
 export function sizeOfHeaders(fields: HeaderFields): number {
   return Object.entries(fields).reduce(

@@ -1,4 +1,4 @@
-// `inbound`: the client's request as the workflow's input carries it.
+// Encodes and decodes `inbound`, the client's request in a workflow's input.
 
 import { type EncodedBody, decodeBody, encodeBody } from './body.ts';
 import { escapeExpressions, hasExpression, mapStrings, unescapeExpressions } from './expressions.ts';
@@ -6,9 +6,9 @@ import type { HeaderFields } from './headers.ts';
 
 /** The request for the back end. `docs/reference/envelope.md` describes it for workers in other languages. */
 export interface Inbound extends EncodedBody {
-  /** Upper case. */
+  /** Method in upper case. */
   httpMethod: string;
-  /** Path below the back end's base URL, percent-encoded exactly as the client sent it; empty, or begins with `/`. */
+  /** Path below the back end's base URL, percent-encoded exactly as the client sent it; empty or beginning with `/`. */
   path: string;
   /** Query without `?`, exactly as the client sent it; absent when there is none. */
   query?: string;
@@ -27,23 +27,26 @@ export interface Inbound extends EncodedBody {
   escaped?: true;
 }
 
-/** `route` of the reconciler's own requests. Clients cannot set a route: it comes from the gateway configuration. */
+/**
+ * Value of `route` in the reconciler's own requests. Clients cannot set this field: it comes from the gateway
+ * configuration.
+ */
 export const reconcilerRoute = 'reconciler';
 
-/** A request in the router, before it is encoded. */
+/** A request in the router before encoding. */
 export interface InboundRequest extends Omit<Inbound, 'body' | 'bodyEncoding' | 'escaped' | 'query'> {
   query: string | undefined;
   body: Uint8Array;
 }
 
-/** A decoded request in a worker: not escaped, the body as bytes. */
+/** A decoded request in a worker: unescaped, with the body as bytes. */
 export interface ReceivedInbound extends Omit<Inbound, 'body' | 'bodyEncoding' | 'escaped'> {
   body: Buffer;
 }
 
 type ClientFields = Pick<Inbound, 'path' | 'query' | 'params' | 'headers'>;
 
-/** Encodes a request as `inbound`: the body by `encodeBody`, texts with `${` escaped. */
+/** Encodes a request as `inbound`: the body with `encodeBody`, and texts with `${` escaped. */
 export function createInbound({ body, query, ...request }: InboundRequest): Inbound {
   const inbound: Inbound = { ...request, ...(query === undefined ? {} : { query }) };
   return { ...escapeClientFields(inbound), ...encodeBody(body) };
@@ -51,7 +54,7 @@ export function createInbound({ body, query, ...request }: InboundRequest): Inbo
 
 /**
  * Decodes a request in a worker.
- * @param maxBodyBytes limit of the decoded body; default: none
+ * @param maxBodyBytes maximum size of the decoded body; default: unlimited
  * @throws TypeError when the value is not an `inbound`, RangeError when the body is larger than the limit
  */
 export function readInbound(value: unknown, maxBodyBytes?: number): ReceivedInbound {
@@ -67,7 +70,7 @@ export function readInbound(value: unknown, maxBodyBytes?: number): ReceivedInbo
   return escaped ? { ...decoded, ...mapStrings(clientFieldsOf(fields), unescapeExpressions) } : decoded;
 }
 
-/** Returns the fields that `escaped` concerns. */
+/** Returns the fields to which `escaped` applies. */
 function clientFieldsOf({ path, query, params, headers }: ClientFields): ClientFields {
   return { path, params, headers, ...(query === undefined ? {} : { query }) };
 }

@@ -1,4 +1,4 @@
-// Masks the input and output of an execution or a task: the structure stays, personal values do not.
+// Masks the input and output of an execution or a task: the structure is kept, and personal values are replaced.
 
 import { misCodePattern } from '#lib/config/mis-code.ts';
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
@@ -8,8 +8,8 @@ const id = /^[\w-]{1,64}$/;
 const college = new RegExp(`^${misCodePattern}$`);
 
 /**
- * The fields whose values are shown, with their form: those that the encryption of payloads leaves unencrypted
- * (docs/explanation/security-model.md) and those that the engine itself adds.
+ * The fields whose values are shown, with the format of each value: fields that payload encryption leaves unencrypted
+ * (docs/explanation/security-model.md), and fields that the engine itself adds.
  */
 const clearFields: Readonly<Record<string, RegExp>> = {
   httpMethod: /^[A-Z]{1,16}$/,
@@ -40,8 +40,8 @@ const maxDepth = 8;
 const maxItems = 25;
 
 /**
- * Returns a copy in which every text and number outside the known fields is replaced by its type, and a text also by
- * its length. Booleans and null stay. Long lists and deep structures are cut.
+ * Returns a copy in which every text and number outside the known fields is replaced by its type and, for a text, its
+ * length. Booleans and null are kept. Long lists and deep structures are truncated.
  */
 export function maskPayload(value: unknown, depth = 0): unknown {
   if (value === null || value === undefined || typeof value === 'boolean') return value ?? null;
@@ -65,7 +65,7 @@ function isClear(key: string, text: string): boolean {
   return Object.hasOwn(clearFields, key) && clearFields[key]?.test(text) === true;
 }
 
-/** Returns false for a name that may be data: a map can be keyed by persons. */
+/** Returns false for a field name that may be personal data, because a map may have persons as keys. */
 function isFieldName(key: string): boolean {
   return fieldName.test(key) && scrubText(key) === key;
 }

@@ -1,4 +1,4 @@
-// `outbound`: the back end's response as the workflow's output carries it.
+// Encodes and decodes `outbound`, the back end's response in a workflow's output.
 
 import { type EncodedBody, decodeBody, encodeBody } from './body.ts';
 import { escapeExpressions, hasExpression, mapStrings, unescapeExpressions } from './expressions.ts';
@@ -22,7 +22,7 @@ export interface BackEndResponse {
   body: Buffer;
 }
 
-/** Encodes a response as `outbound`: the body by `encodeBody`, header fields with `${` escaped. */
+/** Encodes a response as `outbound`: the body with `encodeBody`, and header fields with `${` escaped. */
 export function createOutbound(response: { status: number; headers: HeaderFields; body: Uint8Array }): Outbound {
   const escape = hasExpression(JSON.stringify(response.headers));
   return {
@@ -35,7 +35,7 @@ export function createOutbound(response: { status: number; headers: HeaderFields
 
 /**
  * Decodes the `outbound` of a workflow's output.
- * @param maxBodyBytes limit of the decoded body; default: none
+ * @param maxBodyBytes maximum size of the decoded body; default: unlimited
  * @throws TypeError when the value has no status between 200 and 599, RangeError when the body is larger than the limit
  */
 export function readOutbound(value: unknown, maxBodyBytes?: number): BackEndResponse {

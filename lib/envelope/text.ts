@@ -1,4 +1,5 @@
-// Encoding of short texts inside the engine, such as a person's key: unchanged, or JSON-escaped where the engine would change them.
+// Encodes short texts for the engine, such as a person's key: unchanged, or JSON-escaped if the engine would change
+// them.
 
 import { hasExpression } from './expressions.ts';
 
@@ -9,14 +10,14 @@ export interface EncodedText {
 }
 
 /**
- * Returns true for a text that the engine stores unchanged: without NUL (PostgreSQL cannot store it), lone surrogates (UTF-8
- * cannot encode them) and `${` (the engine would resolve it as an expression).
+ * Returns true for a text that the engine stores unchanged: a text without NUL (PostgreSQL cannot store it), lone
+ * surrogates (UTF-8 cannot encode them) and `${` (the engine would resolve it as an expression).
  */
 export function isSafeText(text: string): boolean {
   return !text.includes('\0') && !hasExpression(text) && text.isWellFormed();
 }
 
-/** Returns the text itself when it is safe, else its JSON form. Reversed by {@link decodeText}. */
+/** Returns the text itself when it is safe, otherwise its JSON form. Reversed by {@link decodeText}. */
 export function encodeText(text: string): string | EncodedText {
   // JSON.stringify escapes NUL and lone surrogates (well-formed since ES2019).
   return isSafeText(text) ? text : { json: JSON.stringify(text).replaceAll('${', '\\u0024{') };

@@ -1,6 +1,6 @@
-// Dot segments of a path, which a server could resolve to a place outside the base that it was given.
+// Detects dot segments in a path, which a server could resolve to a place outside the base path.
 
-/** Maximum rounds of percent-decoding. No server is assumed to decode a path more often. */
+/** Maximum number of percent-decoding rounds. No server is assumed to decode a path more often. */
 const maxDecodings = 4;
 
 /**

@@ -1,4 +1,4 @@
-// Resolves host names for connections, so that names that are slow to resolve do not hold up others.
+// Resolves host names for connections, so that a name that resolves slowly does not delay others.
 
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
@@ -10,12 +10,12 @@ export type Resolve = (hostname: string, options: LookupOptions & { all: true })
 
 /** Time after which a lookup counts as slow, in milliseconds. */
 const slowMs = 300;
-/** How long earlier addresses may stand in for the result of a slow or failing lookup, in milliseconds. */
+/** Maximum age of earlier addresses that may replace the result of a slow or failing lookup, in milliseconds. */
 const keptMs = 600_000;
 
 interface Pending {
   readonly addresses: Promise<LookupAddress[]>;
-  /** By performance.now(). */
+  /** Start of the lookup (performance.now()). */
   readonly since: number;
 }
 
@@ -25,9 +25,10 @@ interface Found {
 }
 
 /**
- * Creates a `lookup` for sockets. Node runs only two lookups at a time (`getaddrinfo` in libuv's thread pool), so the name
- * of a server that is gone could occupy both for seconds. Here, concurrent lookups of a name share one call. While that
- * call is slow or fails temporarily (`EAI_AGAIN`), connections use the last known addresses, at most ten minutes old.
+ * Creates a `lookup` for sockets. Node runs only two lookups at a time (`getaddrinfo` in libuv's thread pool), so
+ * lookups for a server that no longer exists could block all others for seconds. Here, concurrent lookups of a name
+ * share one call. While that call is slow or fails temporarily (`EAI_AGAIN`), connections use the last known addresses,
+ * at most ten minutes old.
  */
 export function createLookup(resolve: Resolve = systemLookup): LookupFunction {
   const pending = new Map<string, Pending>();

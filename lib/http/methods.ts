@@ -1,4 +1,4 @@
-// Properties of HTTP methods.
+// Classifies HTTP methods.
 
 const safeMethods: readonly unknown[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
 

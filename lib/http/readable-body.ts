@@ -12,7 +12,7 @@ const decoders = new Map<string, Decode>([
   ['identity', (body) => body],
 ]);
 
-/** A decoder allocates up to `maxBytes` for each coding. */
+/** Maximum number of codings, because a decoder allocates up to `maxBytes` for each coding. */
 const maxCodings = 3;
 
 /** A message with the names of its header fields in lower case. */
@@ -25,8 +25,8 @@ const byteOrderMark = Buffer.from('\ufeff');
 
 /**
  * Returns the body of a message without the codings of its `Content-Encoding` (gzip, deflate, br; at most three), and
- * without a byte order mark, which a JSON parser may reject (RFC 8259 section 8.1). A body with another coding, a damaged
- * one, or one that would have more than `maxBytes` bytes keeps its coding.
+ * without a byte order mark, which a JSON parser may reject (RFC 8259 section 8.1). A body keeps its coding when the
+ * coding is not supported, the body is damaged, or the result would have more than `maxBytes` bytes.
  */
 export function readableBody(message: Message, maxBytes: number): Buffer {
   const body = withoutCoding(message, maxBytes);

@@ -8,23 +8,23 @@ import { yamlOptions } from '#lib/json/yaml-options.ts';
 import type { Components, Method, Operation, Parameter } from './openapi.ts';
 import { templatePattern } from './templates.ts';
 
-/** A fragment. `paths`: path below the public prefix → path item. */
+/** A fragment. `paths` maps paths below the public prefix to path items. */
 export interface BackEndDescription {
   readonly file: string;
   readonly paths: Readonly<Record<string, PathItem | null>>;
   readonly components: Components;
 }
 
-/** Operations by method in lower case, and parameters of all of them. Other fields are ignored. */
+/** The operations by method in lower case, and the parameters that they share. Other fields are ignored. */
 interface PathItem {
   readonly parameters?: readonly Parameter[] | null;
   readonly [field: string]: unknown;
 }
 
-/** Keys of a path item that are operations, in upper case. HEAD is ignored, because GET stands for it. */
+/** Keys of a path item that are operations, in upper case. HEAD is ignored, because GET implies it. */
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
-/** Cache by file, with the text that was parsed: parsing YAML is slow. */
+/** Cache of parsed files by path, each with the text that was parsed, because parsing YAML is slow. */
 const parsed = new Map<string, { text: string; content: Partial<BackEndDescription> | null }>();
 
 /**

@@ -24,7 +24,7 @@ const introduction = `Every routed request becomes one execution of a workflow, 
 /**
  * Builds the document, in steps between which the caller can yield to the event loop.
  * @param version version of the product
- * @throws Error when two descriptions contradict each other, which is a bug that is found at startup
+ * @throws Error when two descriptions contradict each other, which is a programming error that is detected at startup
  */
 export function* buildInSteps(
   endpoints: readonly DescribedEndpoint[],
@@ -101,10 +101,10 @@ function mergeSchemas(components: readonly Components[]): NonNullable<Components
 /** Deduplicates responses that several operations share. */
 class SharedResponses {
   readonly byName: Record<string, Response> = {};
-  /** By requested name: the JSON of each response added under that name, in order. */
+  /** The JSON of each response by the requested name, in the order of the calls of {@link add}. */
   readonly #texts = new Map<string, string[]>();
 
-  /** Adds a response. @returns its name: `name`, with a number appended when another response has that name */
+  /** Adds a response. @returns its name: `name`, with a number appended when a different response has that name */
   add(name: string, response: Response): string {
     const texts = this.#texts.get(name) ?? [];
     this.#texts.set(name, texts);

@@ -1,4 +1,4 @@
-// The descriptions that policies contribute to the OpenAPI document.
+// Defines the descriptions that policies contribute to the OpenAPI document.
 
 import type { ProblemCode } from '#lib/problem/catalogue.ts';
 import type {
@@ -22,7 +22,7 @@ export interface Place {
 /** An apiEndpoint of gateway.config.yml. */
 export interface Endpoint {
   readonly name: string;
-  /** Its paths as OpenAPI templates. */
+  /** The endpoint's paths as OpenAPI templates. */
   readonly templates: readonly string[];
   readonly methods: readonly Method[];
 }
@@ -36,16 +36,16 @@ export interface Description {
   /** Parameters outside the path, and details of path parameters that the template does not express. */
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: NonNullable<Operation['requestBody']>;
-  /** Responses of the policy; those of the operation itself take precedence. */
+  /** Responses of the policy; the operation's own responses take precedence. */
   readonly responses?: Responses;
   /** Header fields of every response that is not a problem of the router. */
   readonly headers?: Readonly<Record<string, Header | Reference>>;
   /** Optional header fields of problems that this policy or a later one raises. */
   readonly problemHeaders?: Readonly<Record<string, Header | Reference>>;
   readonly components?: Components;
-  /** The operation is the token endpoint (RFC 6749 section 3.2). */
+  /** True when the operation is the token endpoint (RFC 6749 section 3.2). */
   readonly tokenEndpoint?: true;
-  /** The operation is disabled by configuration, and the document omits it. */
+  /** True when the configuration disables the operation; the document omits it then. */
   readonly hidden?: boolean;
 }
 

@@ -1,9 +1,12 @@
-// Header components of the OpenAPI document, which many responses share.
+// Defines the header components of the OpenAPI document, which many responses share.
 
 import type { Header, Reference } from './openapi.ts';
 
 const text = { type: 'string' } as const;
-/** Pattern of both `RateLimit` fields: each item is a limit's name in quotation marks with its parameters. */
+/**
+ * Pattern of `RateLimit` and `RateLimit-Policy`: each item is the name of a limit in quotation marks, followed by its
+ * parameters.
+ */
 const limitsPattern = (parameters: string) => `^"[a-z]+"${parameters}(?:, "[a-z]+"${parameters})*$`;
 const rateLimit = {
   description:
@@ -19,7 +22,7 @@ const servedBy = 'The version of the workflow that served the request.';
 const version = { type: 'string', pattern: '^[1-9][0-9]*$' } as const;
 const executionId = 'The execution of this request: include it when you report a problem.';
 
-/** `components.headers`. Those that end in `Optional` may be absent. */
+/** `components.headers`. Header fields may be absent when their names here end in `Optional`. */
 export const commonHeaders = {
   XRequestId: {
     description:

@@ -1,9 +1,9 @@
-// Types of the parts of an OpenAPI 3.1 document that the router generates.
+// Defines types for the parts of an OpenAPI 3.1 document that the router generates.
 
 /** JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Upper case, as in HTTP and in gateway.config.yml. GET stands for HEAD as well (RFC 9110 section 9.3.2). */
+/** A method in upper case, as in HTTP and in gateway.config.yml. GET also covers HEAD (RFC 9110 section 9.3.2). */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
 /** A reference to a component. */
@@ -43,7 +43,7 @@ export interface Response {
 /** Status code or `default` → response. */
 export type Responses = Readonly<Record<string, Response | Reference>>;
 
-/** Security scheme → scopes. In a list of requirements, one is sufficient. */
+/** Security scheme → scopes. In a list of requirements, it is sufficient to meet one. */
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
 /** An operation: one method of one path. */

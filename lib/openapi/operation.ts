@@ -7,7 +7,7 @@ import type { Header, Operation, Parameter, Reference, Response, Responses } fro
 import { type FieldsOfProblem, problemResponses } from './problem-responses.ts';
 import { pathParametersOf } from './templates.ts';
 
-/** Problems of the HTTP server and the request guard, which every request may get. */
+/** Problems of the HTTP server and the request guard, which any request may cause. */
 export const problemsOfEveryPath: readonly ProblemCode[] = [
   'malformed-request',
   'request-timeout',
@@ -73,7 +73,10 @@ function operationIdOf(method: string, path: string): string {
   return [method.toLowerCase(), ...(path.match(/[\w.-]+/g) ?? [])].join('-');
 }
 
-/** Merges parameters of the same name; later ones win. Path parameters that the path does not have are dropped. */
+/**
+ * Merges parameters with the same name and location; later parameters take precedence. Path parameters that the path
+ * does not have are dropped.
+ */
 function mergeParameters(parameters: readonly Parameter[]): Parameter[] {
   const merged = new Map<string, Parameter>();
   for (const parameter of parameters) {
@@ -104,7 +107,7 @@ function fieldsOfProblems(descriptions: readonly Description[]): FieldsOfProblem
   };
 }
 
-/** Combines the responses from back end and router for a status that both may send. */
+/** Combines the responses of the back end and the router for a status that both may send. */
 function mergeResponses(
   own: readonly [string, Response][],
   problems: ReturnType<typeof problemResponses>,
@@ -134,7 +137,9 @@ function eitherOf(own: Response, problem: Response): Response {
   };
 }
 
-/** Returns the header field as optional: only one of two alternative responses has it, or their definitions differ. */
+/**
+ * Returns a header field as optional, because only one of two alternative responses has it or their definitions differ.
+ */
 function optional(name: string, header: Header | Reference | undefined): Header {
   const description =
     header !== undefined && 'description' in header ? header.description : `${name}, where it applies.`;

@@ -1,8 +1,8 @@
-// The security schemes of the document, from the requirements of the policies.
+// Builds the security schemes of the document from the requirements of the policies.
 
 import type { Described } from './description.ts';
 
-/** Names of the security schemes, which policies refer to. */
+/** Names of the security schemes, to which policies refer. */
 export const schemes = {
   accessToken: 'accessToken',
   otherHeader: 'conductorToken',

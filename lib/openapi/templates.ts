@@ -21,7 +21,7 @@ export function templateOf(pattern: string): string {
   return `/${written.join('/')}`;
 }
 
-/** Returns the parameters of a template, without descriptions. */
+/** Returns the path parameters of a template. Only the parameter for a final `*` has a description. */
 export function pathParametersOf(template: string): Parameter[] {
   return [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const rest =

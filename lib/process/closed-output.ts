@@ -1,8 +1,8 @@
-// Keeps a program running after its output was closed.
+// Keeps a program running after its output has been closed.
 
 /**
- * Discards what is written after the pipe or the terminal of this process was closed, as in `service-router … | head`. By
- * default, the error would end the process midway.
+ * Discards output that is written after the pipe or terminal of this process was closed, as in `service-router … |
+ * head`. By default, the write error would end the process midway.
  */
 export function ignoreClosedOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {

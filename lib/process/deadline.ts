@@ -1,8 +1,8 @@
-// A deadline for work that cannot be aborted.
+// Sets a deadline for work that cannot be aborted.
 
 /**
- * Returns the result of the work; after the deadline, ignores it.
- * @param subject begins the message of the error
+ * Returns the result of the work. A result after the deadline is ignored.
+ * @param subject beginning of the error message
  * @throws Error when the work has not ended after `ms` milliseconds
  */
 export async function withDeadline<T>(subject: string, ms: number, work: T | Promise<T>): Promise<T> {

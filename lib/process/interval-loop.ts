@@ -1,15 +1,15 @@
-// A loop that runs a task at intervals, never twice at once.
+// Runs a task at intervals, with at most one run at a time.
 
 /** Options of {@link startIntervalLoop}. */
 export interface IntervalLoopOptions {
   /**
-   * Performs one run. Returns the delay of the next run in milliseconds; undefined: `intervalMs` after the start of
-   * this one, or at once when this one took longer. Must not reject.
+   * Performs one run. Returns the delay before the next run, in milliseconds. When it returns undefined, the next run
+   * starts `intervalMs` after the start of this run, or at once if this run took longer. Must not reject.
    */
   readonly run: (signal: AbortSignal) => Promise<number | undefined | void>;
   /** Time between the starts of two runs, in milliseconds. */
   readonly intervalMs: number;
-  /** Delay of the first run, in milliseconds. Default: 0, at once. */
+  /** Delay before the first run, in milliseconds. Default: 0, at once. */
   readonly initialDelayMs?: number;
 }
 

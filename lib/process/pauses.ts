@@ -7,8 +7,8 @@ const sliceMs = 2;
 
 /**
  * Starts the first slice.
- * @returns a function to await after each step. It yields to the event loop when the slice is over, and not after every
- *   step, because an iteration of the event loop takes a long time on a busy machine
+ * @returns a function to await after each step. It yields to the event loop only when the slice is over, not after
+ *   every step, because an iteration of the event loop takes a long time on a busy machine
  */
 export function createPauses(): () => Promise<void> {
   let since = performance.now();

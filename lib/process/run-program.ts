@@ -31,7 +31,8 @@ export interface ReadyMessage {
  * Exit codes: 0 = stopped gracefully, 1 = could not start, failed, or was ended during the stop, 128 + number of the
  * signal = ended by a signal during startup.
  * @param name name in logs
- * @param start starts the program. The message of an error that it throws is printed unchanged: it must say what to do
+ * @param start starts the program. The message of an error that it throws is printed unchanged, so it must say what to
+ *   do
  */
 export async function runProgram(name: string, start: (log: Logger) => Promise<RunningProgram>): Promise<void> {
   allocateYoung();
@@ -58,16 +59,19 @@ export async function runProgram(name: string, start: (log: Logger) => Promise<R
   reloader.ready(running);
 }
 
-/** Returns `LOG_LEVEL` if it is a level, else `info`. Loading the configuration then fails with a message about the invalid value. */
+/**
+ * Returns `LOG_LEVEL` if it is a level, otherwise `info`. If it is not a level, loading the configuration fails later
+ * with a message about the value.
+ */
 function initialLogLevel(): string {
   const level = process.env['LOG_LEVEL'] ?? '';
   return isLogLevel(level) ? level : 'info';
 }
 
 /**
- * Ends the process on SIGTERM or SIGINT, with the exit code that a shell uses. Without handlers, the kernel would ignore
- * these signals if the process is the first one of a container.
- * @returns function that removes the handlers
+ * Ends the process on SIGTERM or SIGINT, with the exit code that shells use for the signal. Without handlers, the
+ * kernel would ignore these signals if the process is the first process of a container.
+ * @returns a function that removes the handlers
  */
 function exitOnSignals(log: Logger): () => void {
   const signals = ['SIGTERM', 'SIGINT'] as const;

@@ -1,12 +1,12 @@
-// Distinguishes the first request to stop from a second one, which ends the process at once.
+// Handles requests to stop a process: the first stops it gracefully, and a second one ends it at once.
 
 /**
- * The same signal within this many milliseconds counts once: systemd sends it to every process of a unit, so that it
- * arrives directly and again through the launcher.
+ * The same signal within this many milliseconds counts once: systemd sends a signal to every process of a unit, so a
+ * program receives it directly and again through the launcher.
  */
 const sameSignalMs = 1_000;
 
-/** What a process does on requests to stop; `reason` is the signal, or another trigger for the log. */
+/** The actions of a process on requests to stop. `reason` is the signal, or another trigger for the log. */
 export interface StopActions {
   /** Begins the graceful stop. Called once. */
   readonly stop: (reason: string) => void;

@@ -1,4 +1,5 @@
-// A polling file watcher that compares contents. Polling also works where file system notifications are not available.
+// Watches files by polling, and compares their contents. Polling also works where file system notifications are not
+// available.
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -13,11 +14,11 @@ export interface WatchOptions {
   readonly intervalMs: number;
   /** Returns the files to watch; called before each poll. Files may be missing: their creation counts as a change. */
   readonly files: () => readonly string[];
-  /** Contents that need no report; default: the contents at the start. */
+  /** Contents that are known already, so they are not reported; default: the contents at the start. */
   readonly known?: FileDigests;
   /** Called after each change. */
   readonly onChange: () => void;
-  /** Called after each poll that finds the reported contents, so none of the files is partly written. */
+  /** Called after each poll that finds the contents that were last reported, so that no file is partly written. */
   readonly onNoChange?: () => void;
 }
 
@@ -28,9 +29,9 @@ export interface FileWatch {
 }
 
 /**
- * Starts polling. A change is reported once two consecutive polls read the same content, so that a partly written file is
- * not reported. A file renamed over the path counts as a change, and so does a symbolic link with a new target (Kubernetes
- * swaps `..data` of a ConfigMap). A new modification time alone does not.
+ * Starts polling. A change is reported once two consecutive polls read the same content, so that a partly written file
+ * is not reported. A file that is renamed to a watched path counts as a change, and so does a symbolic link with a new
+ * target (Kubernetes swaps `..data` of a ConfigMap). A new modification time alone does not count.
  */
 export async function watchFiles({
   intervalMs,

@@ -1,23 +1,23 @@
-// The interface of the engine's database, for SQLite and PostgreSQL.
+// Defines the interface to the engine's database, for SQLite and PostgreSQL.
 
-/** The record of one event at one handler (`EventExecution`), without the payload. */
+/** The record of one event for one handler (`EventExecution`), without the payload. */
 export interface EventRecord {
   /** `<message id>_<number of the action>`. */
   readonly recordId: string;
   readonly handler: string;
-  /** `conductor:college-adaptorWF:person_patched`. */
+  /** For example `conductor:college-adaptorWF:person_patched`. */
   readonly event: string;
   /** Id of the EVENT task that produced the event. */
   readonly messageId: string;
   /** `COMPLETED`, `SKIPPED` (condition false), `FAILED`, or `IN_PROGRESS` (started and not completed). */
   readonly state: string;
-  /** RFC 3339. */
+  /** Time of the event (RFC 3339). */
   readonly at: string;
   /** Id of the started execution. */
   readonly started?: string;
   /** The condition that was false. */
   readonly condition?: string;
-  /** Skipped events only, from the payload: source execution id, HTTP method and status code of the response. */
+  /** Source execution id, HTTP method and status code of the response, from the payload; only for skipped events. */
   readonly source?: string;
   readonly method?: string;
   readonly responseStatus?: number;
@@ -40,13 +40,16 @@ export interface EngineDatabase {
   readonly kind: 'SQLite' | 'PostgreSQL';
   /** Returns event records, newest first. */
   readEvents(query: EventQuery): Promise<EventRecord[]>;
-  /** Returns the number of event records from before this time (milliseconds since 1970). */
+  /** Returns the number of event records created before this time (milliseconds since 1970). */
   countEvents(before: number): Promise<number>;
-  /** Deletes up to `limit` event records from before this time in one transaction; returns the number deleted. */
+  /**
+   * Deletes up to `limit` event records created before this time, in one transaction; returns the number of deleted
+   * records.
+   */
   removeEvents(before: number, limit: number): Promise<number>;
-  /** Deletes the index rows of these ids that have no execution; returns the number deleted. */
+  /** Deletes the index rows of those of these ids that have no execution; returns the number of deleted rows. */
   removeIndexRows(executionIds: readonly string[]): Promise<number>;
-  /** Returns the size of the data in bytes; on SQLite, without free pages. */
+  /** Returns the size of the data in bytes; free pages do not count on SQLite. */
   usedBytes(): Promise<number>;
   /** Makes the space of deleted rows available to new rows now (PostgreSQL's VACUUM). */
   compact(): Promise<void>;

@@ -1,9 +1,9 @@
-// Opens the engine's database, which provides what the engine's API does not: event records and the size of the data.
+// Opens the engine's database, for data that the engine's API does not provide: event records and the size of the data.
 
 import { fileURLToPath } from 'node:url';
 import type { EngineDatabase } from './database.ts';
 
-/** The URL names neither a SQLite nor a PostgreSQL database. */
+/** Thrown when the URL is that of neither a SQLite nor a PostgreSQL database. */
 export class DatabaseUrlError extends Error {
   override readonly name = 'DatabaseUrlError';
 }
@@ -27,7 +27,7 @@ export async function openEngineDatabase(url: string): Promise<EngineDatabase> {
   );
 }
 
-/** Adds the name of the database to every error, because a driver's message may be only an address. */
+/** Adds the kind of database to every error message, because a driver's message may be only an address. */
 function explained(database: EngineDatabase): EngineDatabase {
   const explain =
     <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) =>

@@ -41,7 +41,7 @@ export function readEventRecord(json: string): EventRecord {
   };
 }
 
-/** Returns the source of a skipped event. Only skipped events keep their payload, as text. */
+/** Returns the source of a skipped event. Only the records of skipped events contain the payload, as text. */
 function sourceOf(message: unknown): Pick<EventRecord, 'source' | 'method' | 'responseStatus'> {
   const payload = parsePayload(message);
   const source = payload['workflowInstanceId'];

@@ -1,10 +1,10 @@
-// Access to the engine's PostgreSQL database.
+// Accesses the engine's PostgreSQL database.
 
 import postgres from 'postgres';
 import type { EngineDatabase } from './database.ts';
 import { readEventRecord } from './event-record.ts';
 
-/** Timeouts: connecting in seconds, one statement in milliseconds. */
+/** Timeouts: seconds for connecting, milliseconds for one statement. */
 const connectSeconds = 5;
 const statementMs = 60_000;
 
@@ -16,9 +16,10 @@ export async function openPostgresql(url: string): Promise<EngineDatabase> {
     connection: { application_name: 'service-router', statement_timeout: statementMs, lock_timeout: 5_000 },
     onnotice: () => undefined,
   });
-  // Time of an event by the engine's clock in milliseconds. `created_on` is not used, because its time zone is unknown.
+  // Time of an event according to the engine's clock, in milliseconds. `created_on` is not used, because its time zone
+  // is unknown.
   const created = sql`substring(json_data, '"created":(\\d+)')::bigint`;
-  // `created_on` only excludes rows that are certainly too new: a margin of one day covers all time zones.
+  // `created_on` only excludes rows that are certainly too new; the margin of one day covers all time zones.
   const isOld = (before: number) =>
     sql`created_on < ${new Date(before + 86_400_000).toISOString()}::timestamp AND ${created} < ${before}`;
   return {

@@ -1,18 +1,19 @@
-// Access to the engine's SQLite database (Node's driver) while the engine writes to it.
+// Accesses the engine's SQLite database (with Node's driver) while the engine writes to it.
 
 import { existsSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { EngineDatabase, EventQuery } from './database.ts';
 import { readEventRecord } from './event-record.ts';
 
-/** Busy timeout in milliseconds. The engine's own is 15 s. */
+/** Busy timeout in milliseconds. The engine's own busy timeout is 15 s. */
 const busyMs = 10_000;
 
-/** Opens a database. @throws Error when the file does not exist; it is never created */
+/** Opens a database. @throws Error when the file does not exist; the file is never created */
 export async function openSqlite(file: string): Promise<EngineDatabase> {
   if (!existsSync(file)) throw new Error(`there is no SQLite file ${file}`);
   const database = new DatabaseSync(file, { timeout: busyMs });
-  // Same setting as the engine: in WAL mode, a power failure may lose the last commits but does not corrupt the file.
+  // This is also the engine's setting: in WAL mode, a power failure may lose the last commits but does not corrupt the
+  // file.
   database.exec('PRAGMA synchronous=NORMAL');
   const run = (sql: string, ...values: SQLInputValue[]) => Number(database.prepare(sql).run(...values).changes);
   const number = (sql: string, ...values: SQLInputValue[]) =>
@@ -62,7 +63,7 @@ function select({ handler, states, since, limit }: EventQuery): { sql: string; v
   };
 }
 
-/** Formats a time like CURRENT_TIMESTAMP: UTC, whole seconds. */
+/** Formats a time like CURRENT_TIMESTAMP: in UTC and whole seconds. */
 function toText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 }

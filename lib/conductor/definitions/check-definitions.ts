@@ -1,4 +1,4 @@
-// Consistency checks of all definitions together.
+// Checks that all definitions are consistent with each other.
 
 import { checkEventHandlers, type Domains } from './check-event-handlers.ts';
 import { checkMdmWorkflows } from './check-mdm-workflows.ts';
@@ -7,20 +7,20 @@ import { type Definitions, type ReadDefinitions, problemAt } from './load-defini
 import { checkTimeouts, type TimeoutContext } from './timeouts.ts';
 import { tasksOf } from './workflow-tasks.ts';
 
-/** Configuration that the definitions are checked against. */
+/** Configuration against which the definitions are checked. */
 export interface CheckContext extends TimeoutContext {
   /** `adaptor.<mis>.domain` by MIS code. */
   readonly domains: Domains;
 }
 
 /**
- * Checks definitions. Pure function.
+ * Checks definitions. This is a pure function.
  * @param context configuration and routes; without it, only the definitions themselves are checked
  * @returns one line per problem: `file:line:column: path: message`; unreadable files come first
  */
 export function checkDefinitions(definitions: ReadDefinitions, context?: CheckContext): string[] {
   if (definitions.unreadable.length > 0) {
-    // The definitions of broken files would be reported as missing, so checks across files are skipped.
+    // Checks across files are skipped, because they would report the definitions of the unreadable files as missing.
     return [...definitions.problems, ...definitions.workflows.flatMap(checkWorkflow)];
   }
   return [

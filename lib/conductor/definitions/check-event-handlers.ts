@@ -1,4 +1,4 @@
-// Consistency checks between event handlers and workflows: events have a producer, targets exist, task domains are right.
+// Checks event handlers against workflows: events have a producer, targets exist, and task domains are correct.
 
 import { type ProducedEvent, producedEvents } from './events.ts';
 import { problemOfCondition } from './condition.ts';
@@ -17,7 +17,7 @@ export type Domains = Readonly<Record<string, string>>;
 
 /**
  * Checks all handlers against the workflows.
- * @param domains undefined: task domains are not checked
+ * @param domains when undefined, task domains are not checked
  * @returns one line per problem
  */
 export function checkEventHandlers(definitions: Definitions, domains: Domains | undefined): string[] {
@@ -77,9 +77,9 @@ function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { d
 }
 
 /**
- * A handler's task domain is a constant: the engine cannot take it from the event. So an event whose name contains an
- * MIS code has one handler per college, from a template or from one file each, and the handler's name, event and domain
- * must agree.
+ * Checks the task domain of a handler. It is a constant, because the engine cannot take it from the event. An event
+ * whose name contains an MIS code therefore has one handler per college, from a template or from one file each, and the
+ * handler's name, event and domain must agree.
  */
 function checkDomain(
   file: HandlerFile,
@@ -109,7 +109,10 @@ function problemOfName(handler: EventHandler, code: string | undefined): string 
   return `the event belongs to college ${code}, so the handler's name must end in "-${code}"`;
 }
 
-/** Reports events without a handler: they stay in their queue, and all are processed once a handler is registered. */
+/**
+ * Reports events without a handler. They stay in their queue, and all of them are processed once a handler is
+ * registered.
+ */
 function unheardEvents({ eventHandlers }: Definitions, events: readonly ProducedEvent[]): string[] {
   return events
     .filter(({ pattern }) => !eventHandlers.some(({ definition }) => pattern.test(definition.event)))

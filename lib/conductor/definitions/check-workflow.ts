@@ -20,7 +20,7 @@ const workflowFields = new Set([
   'reasonForIncompletion',
 ]);
 
-/** Checks a workflow without other definitions. Returns one line per problem. */
+/** Checks a workflow on its own, without other definitions. Returns one line per problem. */
 export function checkWorkflow(file: DefinitionFile<WorkflowDefinition>): string[] {
   return [...checkTasks(file), ...checkExpressions(file)];
 }
@@ -52,7 +52,7 @@ function missingFields(task: WorkflowTask): string[] {
   return (taskTypes[task.type]?.required ?? []).filter((field) => fields[field] === undefined);
 }
 
-/** With `value-param` the expression is the name of an input parameter. */
+/** Checks a SWITCH task: with `value-param`, the expression is the name of an input parameter. */
 function checkSwitch({ type, evaluatorType, expression, inputParameters }: WorkflowTask): string[] {
   if (type !== 'SWITCH' || evaluatorType !== 'value-param' || expression === undefined) return [];
   return Object.hasOwn(inputParameters ?? {}, expression)

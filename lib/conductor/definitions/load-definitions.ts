@@ -1,4 +1,5 @@
-// Loads definitions from `workflows/`, `workflows/tasks/` and `event-handlers/`: one per file, validated by JSON schema.
+// Loads definitions from `workflows/`, `workflows/tasks/` and `event-handlers/`. Each file contains one definition,
+// which is validated by JSON schema.
 
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -14,9 +15,9 @@ import {
   workflowSchema,
 } from './schema.ts';
 
-/** A valid definition with the path and the text it was read from. */
+/** A valid definition, with its path and the text from which it was read. */
 export interface DefinitionFile<T> {
-  /** Path relative to the root, with `/`: `workflows/tasks/movies_intake.json`. */
+  /** Path relative to the root, with `/` as the separator: `workflows/tasks/movies_intake.json`. */
   readonly file: string;
   readonly text: string;
   readonly definition: T;
@@ -29,7 +30,7 @@ export interface Definitions {
   readonly eventHandlers: readonly DefinitionFile<EventHandler>[];
 }
 
-/** The valid definitions, and the problems of the others. */
+/** The valid definitions, and the problems of invalid ones. */
 export interface ReadDefinitions extends Definitions {
   /** One line per problem: `file:line:column: path: message`. */
   readonly problems: readonly string[];
@@ -37,7 +38,7 @@ export interface ReadDefinitions extends Definitions {
   readonly unreadable: readonly string[];
 }
 
-/** All problems of the definition files, one line each. */
+/** Thrown with all problems of the definition files, one line each. */
 export class DefinitionError extends ProblemsError {
   override readonly name = 'DefinitionError';
   constructor(problems: readonly string[]) {
@@ -45,7 +46,7 @@ export class DefinitionError extends ProblemsError {
   }
 }
 
-// `validateSchema`: see lib/config/load.ts.
+// lib/config/load.ts explains these options.
 const ajv = new Ajv({ allErrors: true, strict: true, validateSchema: false, code: { optimize: false } });
 const kinds = {
   workflows: {
@@ -76,7 +77,7 @@ export function fileOf(
   return `${directory}/${fileName({ name, version } as never)}`;
 }
 
-/** Cache of parsed files by path, for repeated loads. An entry is valid while the text of the file is the same. */
+/** Cache of parsed files by path, for repeated loads. An entry is valid as long as the text of the file is the same. */
 export type KnownFiles = Map<string, { readonly text: string; readonly read: ReadFile }>;
 
 interface ReadFile {
@@ -86,8 +87,8 @@ interface ReadFile {
 
 /**
  * Loads all definitions.
- * @param rootDir directory that holds `workflows/` and `event-handlers/`
- * @param known cache of earlier loads: unchanged files are not parsed again
+ * @param rootDir directory that contains `workflows/` and `event-handlers/`
+ * @param known cache from earlier loads: unchanged files are not parsed again
  * @throws DefinitionError that lists all problems. Consistency between files is checked by check-definitions.ts.
  */
 export function loadDefinitions(rootDir: string, known?: KnownFiles): Definitions {

@@ -1,6 +1,6 @@
-// Names of the workflows and tasks of the MDM synchronization. The reconciler relies on them.
+// Names the workflows and tasks of the MDM synchronization, on which the reconciler relies.
 
-/** The workflow of a client's PATCH. */
+/** The workflow that executes a client's PATCH. */
 export const patchWorkflow = 'college-adaptorWF';
 /** The version of `patchWorkflow` that produces no event; probes use it to read a record. */
 export const readVersion = 1;
@@ -12,5 +12,5 @@ export const shareWorkflow = 'mdm-shareWF';
 export const intakeTask = 'college-adaptor_intake';
 /** Reference name of the notification task in `notifyWorkflow`. */
 export const notifyTask = 'mdm_notify';
-/** Reference name of the loop over the interested systems in `notifyWorkflow`. */
+/** Reference name in `notifyWorkflow` of the loop over the interested systems. */
 export const systemLoop = 'each_system';

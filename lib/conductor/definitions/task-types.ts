@@ -1,4 +1,4 @@
-// The allowed task types: SIMPLE, and system tasks that the engine executes without its system task workers.
+// Defines the allowed task types: SIMPLE, and system tasks that the engine executes without its system task workers.
 
 /** An allowed task type with its required fields. */
 export interface TaskType {
@@ -18,7 +18,7 @@ export const taskTypes: Readonly<Record<string, TaskType>> = {
 };
 
 /**
- * Types that need the engine's system task workers, which the product's engine settings switch off
+ * Types that need the engine's system task workers, which the product's engine settings turn off
  * (`conductor.system-task-workers.enabled=false`).
  */
 const asynchronous = new Set([
@@ -38,7 +38,7 @@ export function isSystemTask(type: string): boolean {
   return asynchronous.has(type) || (type !== 'SIMPLE' && Object.hasOwn(taskTypes, type));
 }
 
-/** Returns why a task type is not allowed; undefined when it is. */
+/** Returns the reason why a task type is not allowed; undefined when it is allowed. */
 export function problemOfTaskType(type: string): string | undefined {
   if (Object.hasOwn(taskTypes, type)) return undefined;
   if (asynchronous.has(type)) {

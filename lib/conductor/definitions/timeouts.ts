@@ -1,12 +1,13 @@
-// Checks the timeout budget: back end < task < client for reads; a write's task timeout covers an engine restart.
+// Checks the timeout budget. For reads, it is back end < task < client; for writes, the task timeout must cover an
+// engine restart.
 
 import { type DefinitionFile, type Definitions, problemAt } from './load-definitions.ts';
 import type { TaskDefinition, WorkflowDefinition } from './schema.ts';
 import { findWorkflow, taskTypesOf } from './workflow-tasks.ts';
 
-/** A route and a workflow version that it starts. A route with several versions has one entry per version. */
+/** A route with one workflow version that it starts. A route with several versions has one entry per version. */
 export interface Route {
-  /** Name of the pipeline, which messages give as the name of the route. */
+  /** Name of the pipeline, which messages use as the name of the route. */
   readonly name: string;
   /** Position of the workflow policy, for messages: `gateway.config.yml: pipelines.movies.policies[1].workflow[0]`. */
   readonly place: string;
@@ -35,10 +36,13 @@ export interface TimeoutBudgetStep {
 
 /** Time that a worker needs to fetch the task and to report the result. */
 const workerMarginMs = 2_000;
-/** Longest restart of an engine. The task of a write that was applied meanwhile must not time out. */
+/** Maximum duration of an engine restart. The task of a write that was applied in the meantime must not time out. */
 const engineRestartMs = 60_000;
 
-/** Returns the timeout budget: first the routes in the order of gateway.config.yml, then task types without a route. */
+/**
+ * Returns the timeout budget: first the steps of the routes in the order of gateway.config.yml, then those of task
+ * types without a route.
+ */
 export function timeoutBudget(
   definitions: Definitions,
   { routes, backEndTimeoutMs }: TimeoutContext,
@@ -85,8 +89,8 @@ function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }
 }
 
 /**
- * The router enforces the deadline. With a timeout, the engine would not evaluate an execution of the workflow again
- * until the timeout has passed.
+ * Checks that a routed workflow has no timeout, because the router enforces the deadline. With a timeout, the engine
+ * would not evaluate an execution of the workflow again until the timeout has passed.
  */
 function checkRoutedWorkflow(file: DefinitionFile<WorkflowDefinition>): string[] {
   const { timeoutSeconds = 0 } = file.definition;

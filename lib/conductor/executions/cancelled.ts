@@ -5,8 +5,8 @@ import type { ExecutionStatus } from '../types.ts';
 
 /**
  * Returns the reason with which a paused execution is terminated after a check has found that none of its tasks was
- * polled. It names the last resumption, because another router, whose own cancellation fails, may resume the execution
- * after that check.
+ * polled. It includes the time of the last resumption: if two routers cancel the execution at once and one of them
+ * fails, that router resumes the execution, possibly after the other one has checked its tasks.
  */
 export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus, 'lastRetriedTime'>): string {
   const reason = 'cancelled by its client';
@@ -14,9 +14,9 @@ export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus
 }
 
 /**
- * Returns true for a cancelled execution whose task no worker has received, even if a router has polled it: the
- * execution was not resumed between the check of its tasks and its end, and no router hands out a task of a paused
- * execution.
+ * Returns true when the engine terminated the execution with the current cancellation reason. Then no worker has received
+ * its task, even if a router has polled it: the execution was not resumed after its tasks were checked, and routers do not
+ * hand out tasks of a paused execution.
  */
 export function isCancelled(
   execution: Pick<ExecutionStatus, 'status' | 'reasonForIncompletion' | 'lastRetriedTime'>,

@@ -1,11 +1,11 @@
-// Applies the changes of a confirmed plan, and no others.
+// Applies the changes of a confirmed plan, and no other changes.
 
 import type { EngineError } from '../engine-error.ts';
 import type { EventHandler, TaskDefinition, WorkflowDefinition } from '../definitions/schema.ts';
 import type { MetadataApi } from './metadata-api.ts';
 import { type Change, isSameDefinition, isSameChange, type Plan } from './plan.ts';
 
-/** Outcome of a step. `found done`: the change had already been made by someone else. */
+/** Outcome of a step. `found done`: another run had already made the change. */
 export type StepOutcome = 'done' | 'found done';
 
 /** The result of {@link applyPlan}. */
@@ -17,7 +17,7 @@ export interface Applied {
    * - `failed`: the engine refused a step or was unreachable.
    */
   readonly outcome: 'done' | 'engine changed' | 'interrupted' | 'failed';
-  /** Completed steps in order, including those found done. */
+  /** Completed steps in order, including steps with the outcome `found done`. */
   readonly done: readonly Change[];
   /** For `engine changed`: necessary changes that are not in the plan. */
   readonly unseen: readonly Change[];
@@ -28,18 +28,19 @@ export interface Applied {
 /** Options of {@link applyPlan}. */
 export interface ApplyOptions {
   readonly api: MetadataApi;
-  /** Compares repository and engine again. */
+  /** Compares the repository with the engine again. */
   readonly replan: () => Promise<Plan>;
   /** Called at the end of each step. */
   readonly onStep: (change: Change, outcome: StepOutcome) => void;
-  /** Stops between two steps. */
+  /** Stops the run between two steps. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Applies a plan. Each step is one call to the engine, and repository and engine are compared again before each step.
- * After an interruption, the next plan contains the remaining steps. When two runs are concurrent, each reports the
- * other's steps as `found done`. The engine has no compare-and-set, so a final comparison detects concurrent writes.
+ * Applies a plan. Each step is one call to the engine, and before each step the repository is compared with the engine
+ * again. After an interruption, the next plan contains the remaining steps. When two runs are concurrent, each reports
+ * the steps of the other run as `found done`. The engine has no compare-and-set, so a final comparison detects
+ * concurrent writes.
  * @throws EngineError when the engine cannot be read before the first step
  */
 export async function applyPlan(plan: Plan, { api, replan, onStep, signal }: ApplyOptions): Promise<Applied> {
@@ -63,12 +64,12 @@ export async function applyPlan(plan: Plan, { api, replan, onStep, signal }: App
   return rest.changes.length === 0 ? end('done') : end('engine changed', { unseen: rest.changes });
 }
 
-/** Returns the changes of the later plan that the earlier one does not contain. */
+/** Returns the changes of the later plan that the earlier plan does not contain. */
 function unseenIn(later: Plan, earlier: Plan): Change[] {
   return later.changes.filter((change) => !earlier.changes.some((other) => isSameChange(change, other)));
 }
 
-/** Executes a step. A refused call may have lost a race against another run that made the same change. */
+/** Executes a step. When the engine refuses the call, another run may have made the same change first. */
 async function makeStep(change: Change, api: MetadataApi, replan: () => Promise<Plan>): Promise<StepOutcome> {
   try {
     await send(change, api);

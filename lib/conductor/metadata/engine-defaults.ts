@@ -1,18 +1,18 @@
-// The fields and default values that the engine adds to definitions.
+// Lists the fields and default values that the engine adds to definitions.
 
 import { eventHandlerSchema, taskDefSchema, workflowSchema } from '../definitions/schema.ts';
 
-/** The fields of one kind of object, as the engine returns it. */
+/** The fields of one kind of object in the form in which the engine returns it. */
 export interface ObjectFields {
   /** Fields that the engine sets. */
   readonly addedByEngine: readonly string[];
-  /** Values that the engine adds for absent fields. */
+  /** Values that the engine sets for absent fields. */
   readonly defaults: Readonly<Record<string, unknown>>;
   /** Order of the fields in a file. */
   readonly order: readonly string[];
   /** Fields that a file must contain, even with the default value. */
   readonly required: readonly string[];
-  /** Fields that hold nested objects; `byName`: the field is an object with one nested object per property. */
+  /** Fields that contain nested objects. With `byName`, the field is an object with one nested object per property. */
   readonly nested?: () => Readonly<Record<string, { fields: ObjectFields; byName?: true }>>;
 }
 

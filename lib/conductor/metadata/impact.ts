@@ -1,10 +1,10 @@
-// The impact of a change of definitions: the running executions that it affects.
+// Determines the impact of changes to definitions: the running executions that each change affects.
 
 import type { ExecutionApi } from '../executions/execution-api.ts';
 import type { RegisteredDefinitions } from './metadata-api.ts';
 import type { Change } from './plan.ts';
 
-/** Number of running executions. `more`: there are further executions whose version was not read. */
+/** Number of running executions. `more` is true when there are further executions whose version was not read. */
 export interface RunningCount {
   readonly count: number;
   readonly more: boolean;
@@ -22,13 +22,16 @@ interface RunningWorkflow {
   readonly total: number;
 }
 
-/** The engine's list of running executions has no versions: at most this many executions of each workflow are read. */
+/**
+ * Maximum number of executions read for each workflow. They are read one by one, because the engine's list of running
+ * executions has no versions.
+ */
 const maxRead = 1_000;
 const readConcurrency = 4;
 
 /**
- * Counts the running executions that each changed or removed definition affects: those of the workflow version, of all
- * versions with a task of the type, or of the workflow whose event the handler processes.
+ * Counts the running executions that each changed or removed definition affects: the executions of the workflow
+ * version, of all workflow versions with a task of the type, or of the workflow whose event the handler processes.
  * @throws EngineError
  */
 export async function countRunning(
@@ -55,7 +58,7 @@ interface AffectedWorkflow {
 function affectedBy({ kind, name, version, before }: Change, { workflows }: RegisteredDefinitions): AffectedWorkflow[] {
   if (kind === 'workflow') return [{ name, ...(version === undefined ? {} : { version }) }];
   if (kind === 'event handler') {
-    // `conductor:<workflow>[:<sink>]`; an event of any other source, such as `amqp_queue:…`, has no workflow.
+    // `conductor:<workflow>[:<sink>]`; an event from any other source, such as `amqp_queue:…`, has no workflow.
     const [source, producer] = String((before as { event?: unknown }).event).split(':');
     return source !== 'conductor' || producer === undefined || producer === '' ? [] : [{ name: producer }];
   }
@@ -64,7 +67,7 @@ function affectedBy({ kind, name, version, before }: Change, { workflows }: Regi
     .map((workflow) => ({ name: workflow.name, version: workflow.version }));
 }
 
-/** Searches all branches and loops: an object with this name and a reference name is a task of the type. */
+/** Returns whether a task of the type is in any branch or loop: it is an object with this name and a reference name. */
 function hasTask(value: unknown, taskType: string): boolean {
   if (value === null || typeof value !== 'object') return false;
   const { name, taskReferenceName } = value as { name?: unknown; taskReferenceName?: unknown };

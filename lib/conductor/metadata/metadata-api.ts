@@ -26,10 +26,12 @@ export interface PollData {
   readonly lastPollTime: number;
 }
 
-/** The engine's reasons for a refusal concern definitions, not persons. */
+/** The engine's reasons for a refusal are about definitions, not about persons. */
 const noPersonalData = { scrub: false };
 
-/** Client of the metadata API. Every call throws an EngineError on failure, with the engine's reasons in its message. */
+/**
+ * A client of the metadata API. Every call throws an EngineError on failure, with the engine's reasons in its message.
+ */
 export class MetadataApi {
   readonly #call: SendRequest;
 
@@ -38,7 +40,10 @@ export class MetadataApi {
     this.#call = call;
   }
 
-  /** Returns all definitions with three calls. Asked for a single missing one, the engine would log a stack trace. */
+  /**
+   * Returns all definitions with three calls. If a single missing definition were requested, the engine would log a
+   * stack trace.
+   */
   async readDefinitions(): Promise<RegisteredDefinitions> {
     const [workflows, taskDefs, eventHandlers] = await Promise.all([
       this.#get<RegisteredDefinitions['workflows']>('/api/metadata/workflow'),
@@ -48,7 +53,10 @@ export class MetadataApi {
     return { workflows, taskDefs, eventHandlers };
   }
 
-  /** Writes a task definition. @param exists selects PUT or POST: the engine responds with 500 to the wrong method */
+  /**
+   * Writes a task definition.
+   * @param exists selects PUT (true) or POST: the engine responds to the wrong method with 500
+   */
   async putTaskDef(definition: TaskDefinition, exists: boolean): Promise<void> {
     if (exists) await this.#send('PUT', '/api/metadata/taskdefs', definition);
     else await this.#send('POST', '/api/metadata/taskdefs', [definition]);
@@ -97,7 +105,9 @@ export class MetadataApi {
     return this.#get('/api/tasks/queue/polldata/all');
   }
 
-  /** Returns the length of each queue: tasks by `[<domain>:]<task type>`, events by `<workflow>:<sink>`. */
+  /**
+   * Returns the length of each queue by its name: `[<domain>:]<task type>` for tasks, `<workflow>:<sink>` for events.
+   */
   readQueueSizes(): Promise<Readonly<Record<string, number>>> {
     return this.#get('/api/tasks/queue/all');
   }
@@ -113,7 +123,10 @@ export class MetadataApi {
   }
 }
 
-/** `PUT /metadata/workflow` responds with 200 even when it refuses every definition; the body has the reasons. */
+/**
+ * Throws when definitions were refused. `PUT /metadata/workflow` responds with 200 even when the engine refuses every
+ * definition; the body contains the reasons.
+ */
 function refuseBulkErrors(body: Buffer, call: string): void {
   const { bulkErrorResults = {} } = readErrorBody(body);
   const reasons = Object.entries(bulkErrorResults).map(([name, reason]) => `${name}: ${reason}`);

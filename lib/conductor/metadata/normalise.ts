@@ -1,16 +1,16 @@
-// Normalises definitions, so that one from a file and one from the engine can be compared.
+// Normalises definitions, so that a definition from a file can be compared with one from the engine.
 
 import { isJsonObject } from '#lib/json/json-object.ts';
 import { eventHandlerFields, taskDefFields, type ObjectFields, workflowFields } from './engine-defaults.ts';
 
 const fieldsByKind = { workflow: workflowFields, 'task type': taskDefFields, 'event handler': eventHandlerFields };
 
-/** The kinds of definitions, as messages name them. */
+/** The kinds of definitions, by the names that messages use. */
 export type DefinitionKind = keyof typeof fieldsByKind;
 
 /**
- * Returns the definition without fields that the engine adds and without optional fields at their default, sorted in the
- * order of the schema. Equivalent definitions become equal.
+ * Returns the definition without the fields that the engine adds and without optional fields that have their default
+ * value. The fields have the order of the schema, so equivalent definitions become equal.
  */
 export function normaliseDefinition(kind: DefinitionKind, definition: unknown): unknown {
   return normalise(definition, fieldsByKind[kind]);

@@ -6,7 +6,7 @@ import type { EventHandler, TaskDefinition, WorkflowDefinition } from '../defini
 import type { RegisteredDefinition, RegisteredDefinitions } from './metadata-api.ts';
 import { type DefinitionKind, isEqual, normaliseDefinition, orderLike } from './normalise.ts';
 
-/** Identity of a definition: kind and name, for workflows also the version. */
+/** Identity of a definition: kind and name and, for workflows, also the version. */
 export interface DefinitionId {
   readonly kind: DefinitionKind;
   readonly name: string;
@@ -26,13 +26,13 @@ export interface Change extends DefinitionId {
   readonly definition?: TaskDefinition | WorkflowDefinition | EventHandler;
 }
 
-/** The ordered changes, with counts of the other definitions. */
+/** The ordered changes, and the definitions that are not changed. */
 export interface Plan {
   /** In order: removed handlers, task types, workflows, new or changed handlers, removed workflows, removed task types. */
   readonly changes: readonly Change[];
-  /** Number of definitions that are equal on both sides. */
+  /** Number of definitions that are equal in the repository and the engine. */
   readonly unchanged: number;
-  /** Definitions that only the engine has, and that stay because `prune` is off. */
+  /** Definitions that only the engine has and that are kept because `prune` is off. */
   readonly kept: readonly DefinitionId[];
 }
 
@@ -49,18 +49,18 @@ export function digestPlan({ changes }: Plan): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
 }
 
-/** Returns true for a change of a registered workflow version, which needs force. */
+/** Returns true for a change to a registered workflow version, which requires force. */
 export function changesRegisteredVersion({ action, kind }: Change): boolean {
   return action === 'change' && kind === 'workflow';
 }
 
-/** Returns true for the same change of the same definition between the same states. */
+/** Returns true when both are the same change of the same definition between the same states. */
 export function isSameChange(left: Change, right: Change): boolean {
   const parts = ({ action, before, after }: Change) => [action, before ?? null, after ?? null];
   return isSameDefinition(left, right) && isEqual(parts(left), parts(right));
 }
 
-/** Returns true for the same kind, name and version. */
+/** Returns true when kind, name and version are the same. */
 export function isSameDefinition(left: DefinitionId, right: DefinitionId): boolean {
   return left.kind === right.kind && left.name === right.name && left.version === right.version;
 }
@@ -73,7 +73,7 @@ export interface PlanOptions {
   readonly concerns: (name: string) => boolean;
 }
 
-/** Compares repository and engine. Pure function. */
+/** Compares the repository with the engine. This is a pure function. */
 export function planChanges(
   repository: Definitions,
   registered: RegisteredDefinitions,
@@ -92,10 +92,13 @@ export function planChanges(
   };
 }
 
-/** Sorts by dependency: handlers start workflows, and workflows use task types. Dependencies are added first, removed last. */
+/**
+ * Sorts changes by dependency: handlers start workflows, and workflows use task types. Dependencies are added first and
+ * removed last.
+ */
 function inOrder(changes: readonly Change[]): Change[] {
   const ranks: Record<DefinitionKind, number> = { 'task type': 1, workflow: 2, 'event handler': 3 };
-  // Removals of handlers come first (-3), of workflows and task types last (8 and 9).
+  // Removals of handlers come first (-3), removals of workflows and task types last (8 and 9).
   const rank = ({ action, kind }: Change) => {
     if (action !== 'remove') return ranks[kind];
     return kind === 'event handler' ? -3 : 10 - ranks[kind];

@@ -1,9 +1,9 @@
-// Formats two states of a definition as a unified diff, like `diff -u` and git.
+// Formats the difference between two states of a definition as a unified diff, like `diff -u` and git.
 
 import { structuredPatch } from 'diff';
 import type { Change } from './plan.ts';
 
-/** One side of a diff; empty without a definition. */
+/** One side of a diff; empty when there is no definition. */
 export interface DiffSide {
   readonly title: string;
   readonly definition?: unknown;
@@ -29,7 +29,7 @@ export function diffOf({ kind, name, version, file = '', before, after }: Change
   return unifiedDiff({ title, definition: before }, { title: file, definition: after });
 }
 
-/** An empty range starts at the line before it. */
+/** Formats a range of a hunk. The line number of an empty range is that of the line before it. */
 function rangeOf(start: number, lines: number): string {
   return `${lines === 0 ? start - 1 : start},${lines}`;
 }

@@ -1,4 +1,4 @@
-// Worker pools: the workers that poll for each task type and domain, and the length of their queues.
+// Computes worker pools: the workers that poll for each task type and domain, and the length of their queue.
 
 import { directDomain, isDirectDomain, poolDomain } from '../executions/direct-domain.ts';
 import type { Definitions } from '../definitions/load-definitions.ts';
@@ -7,7 +7,7 @@ import type { PollData, RegisteredDefinitions } from './metadata-api.ts';
 /** The workers of one task type in one domain. */
 export interface WorkerPool {
   readonly taskType: string;
-  /** Absent: the default pool. */
+  /** Absent for the default pool. */
   readonly domain?: string;
   /** Number of queued tasks. */
   readonly waiting: number;
@@ -19,10 +19,10 @@ export interface WorkerPool {
   }[];
 }
 
-/** Data of the engine from which pools are computed. */
+/** Data from the engine from which pools are computed. */
 export interface PoolFacts {
   readonly pollData: readonly PollData[];
-  /** Length by queue. */
+  /** Queue lengths by queue name. */
   readonly queues: Readonly<Record<string, number>>;
   readonly staleAfterMs: number;
   /** Milliseconds since 1970. */
@@ -31,13 +31,14 @@ export interface PoolFacts {
 
 /**
  * Returns a pool for each combination of task type and domain that has workers or queued tasks, or is used by an event
- * handler. For a task type without any of these, returns its default pool.
+ * handler. For a task type without any of these, it returns the default pool.
  */
 export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[] {
   const handlerDomains = definitions.eventHandlers.flatMap(({ definition }) =>
     definition.actions.flatMap(({ start_workflow: start }) => Object.entries(start.taskToDomain)),
   );
-  // Only routers poll for directly dispatched tasks, when they search for those of a stopped router.
+  // Excludes the polls of routers: only routers poll for directly dispatched tasks, in search of tasks of a stopped
+  // router.
   const workerPolls = facts.pollData.filter(({ domain }) => !isDirectDomain(domain));
   return definitions.taskDefs.flatMap(({ definition: { name: taskType } }) => {
     const domains = new Set<string | undefined>([
@@ -50,7 +51,7 @@ export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[
   });
 }
 
-/** Returns the queues of events without an active registered handler, with the number of events in each. */
+/** Returns the queues of events that have no active registered handler, with the number of events in each queue. */
 export function unheardQueues(
   { eventHandlers, workflows }: Pick<RegisteredDefinitions, 'eventHandlers' | 'workflows'>,
   queues: Readonly<Record<string, number>>,
@@ -71,7 +72,7 @@ function pool(taskType: string, domain: string | undefined, facts: PoolFacts): W
       lastPollSecondsAgo: Math.max(0, Math.round((facts.now - lastPollTime) / 1_000)),
       stale: facts.now - lastPollTime > facts.staleAfterMs,
     }));
-  // Directly dispatched reads wait for the same workers.
+  // Directly dispatched reads wait for the same workers, so they count as well.
   const [polled, dispatched] = [domain, directDomain(domain)].map(
     (name) => facts.queues[name === undefined ? taskType : `${name}:${taskType}`] ?? 0,
   );

@@ -1,4 +1,5 @@
-// JSON Web Encryption (RFC 7516) in compact serialization with a shared key: `alg` = `dir`, `enc` = `A256GCM` (RFC 7518).
+// Encrypts and decrypts with JSON Web Encryption (RFC 7516) in compact serialization and a shared key: `alg` = `dir`,
+// `enc` = `A256GCM` (RFC 7518).
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { PayloadKey, PayloadKeys } from './payload-keys.ts';
@@ -8,7 +9,7 @@ import { PayloadUnreadable } from './payload-unreadable.ts';
 export interface Binding {
   /** Kind of the content; header `cty`. */
   contentType: string;
-  /** The request id or execution id that the content belongs to; header `sub` (RFC 7519 section 5.3). */
+  /** The id of the request or execution to which the content belongs; header `sub` (RFC 7519 section 5.3). */
   subject: string;
 }
 
@@ -63,7 +64,10 @@ function split(token: unknown) {
   return { protectedHeader, header, iv, ciphertext, tag };
 }
 
-/** Returns null for every header that {@link encrypt} does not write: algorithms are not negotiable. */
+/**
+ * Parses a header. Returns null for every header that {@link encrypt} would not write, because algorithms are not
+ * negotiable.
+ */
 function parseHeader(text: string): { kid: string; cty: unknown; sub: unknown } | null {
   try {
     const { alg, enc, kid, cty, sub, ...rest } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<

@@ -9,7 +9,7 @@ import { type PayloadKeys, readPayloadKeys } from './payload-keys.ts';
 import { PayloadUnreadable } from './payload-unreadable.ts';
 import { decodeMessage, encodeMessage } from './sealed-message.ts';
 
-/** An encrypted value. Fields beside `sealed` are unencrypted copies that the engine's definitions use. */
+/** An encrypted value. The fields next to `sealed` are unencrypted copies for the definitions in the engine. */
 interface Sealed {
   /** A JWE in compact serialization (RFC 7516). */
   sealed: string;
@@ -23,7 +23,7 @@ function isSealed(value: unknown): value is Sealed {
   return typeof (value as Partial<Sealed> | null | undefined)?.sealed === 'string';
 }
 
-/** What a decoded response must satisfy. */
+/** Requirements for a decoded response. */
 export interface ExpectedResponse {
   maxBodyBytes?: number | undefined;
   clientId?: string | undefined;
@@ -69,9 +69,9 @@ export class PayloadCodec {
   }
 
   /**
-   * Encodes a response for the output of the execution. The response is encrypted when the request is, so that workers can
-   * get the key before the router does.
-   * @param inbound the encoded request from the engine; its `clientId` was verified when it was decoded
+   * Encodes a response for the output of the execution. The response is encrypted only if the request is, so that
+   * operators can give the key to the workers before the router.
+   * @param inbound the encoded request from the engine; its `clientId` was verified when the request was decoded
    */
   packOutbound(response: BackEndResponse, { inbound, executionId }: { inbound: unknown; executionId: string }): object {
     const { active } = this.#keys;
@@ -84,8 +84,9 @@ export class PayloadCodec {
 
   /**
    * Decodes the response in the output of the execution.
-   * @param expected `maxBodyBytes`: largest body; `clientId`: the client that an encrypted response must belong to. A
-   *   response without a client is accepted: those of earlier versions and of workers in other languages have none.
+   * @param expected `maxBodyBytes`: largest body; `clientId`: the client to which an encrypted response must belong. A
+   *   response without a client is accepted, because responses of earlier versions and of workers in other languages
+   *   have none.
    * @throws PayloadUnreadable, TypeError when the value is not a response, RangeError when the body is larger than
    *   `maxBodyBytes`
    */
@@ -102,8 +103,8 @@ export class PayloadCodec {
   }
 
   /**
-   * Returns the client whose request led to an encrypted response, from the ciphertext of the request; undefined when
-   * the response is not encrypted.
+   * Returns the client whose request led to an encrypted response, as stated in the ciphertext of the request;
+   * undefined when the response is not encrypted.
    * @param encoded the request and the response from the engine
    * @throws PayloadUnreadable when the request was changed or replaced
    */
@@ -114,8 +115,8 @@ export class PayloadCodec {
   }
 
   /**
-   * Encodes one text, such as a person's key, for an event or for the workflow that the event starts. The text is encrypted
-   * when the request is.
+   * Encodes one text, such as a person's key, for an event or for the workflow that the event starts. The text is
+   * encrypted only if the request is.
    * @param inbound the encoded request from the engine
    */
   packText(text: string, { binding, inbound }: { binding: Binding; inbound: unknown }): PackedText {
@@ -145,7 +146,7 @@ export function createPayloadCodec(config: Pick<Config, 'payload.key' | 'payload
   return new PayloadCodec(readPayloadKeys(config));
 }
 
-/** Returns the fields of a request that also have unencrypted copies. */
+/** Returns the values of the request fields that also have unencrypted copies. */
 function copiesOf({ httpMethod, requestId, clientId, route }: Partial<Inbound>): unknown[] {
   return [httpMethod, requestId, clientId, route];
 }
@@ -154,8 +155,8 @@ const bindInbound = (requestId: string): Binding => ({ contentType: 'inbound', s
 const bindOutbound = (executionId: string): Binding => ({ contentType: 'outbound', subject: executionId });
 
 /**
- * Verifies the unencrypted copies, which decisions depend on: a response of 500 must not pass as 200, and the response
- * must go to the client of the request.
+ * Verifies the unencrypted copies, because decisions depend on them: a response of 500 must not pass as 200, and the
+ * response must go to the client of the request.
  */
 function expectSame(clear: readonly unknown[], sealed: readonly unknown[]): void {
   if (clear.some((value, index) => value !== sealed[index]))

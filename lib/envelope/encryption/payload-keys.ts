@@ -1,4 +1,4 @@
-// The keys of payload encryption: one active key encrypts, all keys decrypt.
+// Reads the keys of payload encryption: the active key encrypts, and all keys decrypt.
 
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { ConfigError } from '#lib/config/load.ts';
@@ -12,9 +12,9 @@ export interface PayloadKey {
 
 /** The configured keys. */
 export interface PayloadKeys {
-  /** Key that encrypts; null = nothing is encrypted. */
+  /** The key that encrypts; null when nothing is encrypted. */
   active: PayloadKey | null;
-  /** Keys that decrypt, including the active one, by id. */
+  /** The keys that decrypt, including the active key, by id. */
   byId: ReadonlyMap<string, PayloadKey>;
 }
 

@@ -1,6 +1,8 @@
-// The error of failed payload decryption.
+// The error thrown when payload decryption fails.
 
-/** A payload that cannot be decrypted. Clients may see the message, which names at most the id of a key. */
+/**
+ * Thrown for a payload that cannot be decrypted. Clients may see the message, which reveals at most the id of a key.
+ */
 export class PayloadUnreadable extends Error {
   override readonly name = 'PayloadUnreadable';
 }

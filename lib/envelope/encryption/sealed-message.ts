@@ -1,4 +1,5 @@
-// The plaintext format of encrypted requests and responses: the fields as one line of JSON, then the raw or gzipped body.
+// Encodes the plaintext of encrypted requests and responses: the fields as one line of JSON, then the raw or gzipped
+// body.
 
 import { compressBody, inflateBody } from '../body.ts';
 

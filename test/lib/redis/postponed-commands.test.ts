@@ -37,7 +37,7 @@ it('drops releases first, oldest first, then the oldest records', () => {
   expect(kept).toEqual(kept.toSorted((a, b) => a - b));
 });
 
-it('finds releases that are put back before other commands, also after commands were taken', () => {
+it('drops a release that was put back at the front, even after commands were taken', () => {
   const list = filled(12_000);
   expect(list.add(record(20_000))?.order).toBe(12_000);
   expect(list.add(record(20_001))?.order).toBe(10_000);

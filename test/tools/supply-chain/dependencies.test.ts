@@ -76,7 +76,7 @@ describe('licences', () => {
   });
 });
 
-it('every package has a SHA-512 digest, so that set-up installs these bytes and no others', () => {
+it('every package has a SHA-512 digest, so that npm installs exactly the locked content', () => {
   expect(lock.packages.filter(({ integrity }) => !integrity?.startsWith('sha512-')).map(({ name }) => name)).toEqual(
     [],
   );
