@@ -25,7 +25,7 @@ setting. The load consists of the engine calls that the router makes for a read:
   --only <text>            only settings whose name contains this text
   --in-flight 8            clients of the closed loop
   --seconds 5              length of one measurement
-  --warm-up 3              seconds of load before each measurement; four times that before the first one of an engine
+  --warm-up 3              seconds of load before each measurement; four times as long before an engine's first
   --turns 3                measurements of each engine
   --help                   this text
 `;
@@ -75,8 +75,8 @@ process.exit(
 type Load = Pick<Parameters<typeof measure>[0], 'inFlight' | 'seconds' | 'warmUpSeconds' | 'repetitions'>;
 
 /**
- * Compares an engine that has the setting with one as shipped. Both run during the whole comparison: if one had started
- * earlier, the JIT compiler would have optimised its code more.
+ * Compares an engine that has the setting with an engine as shipped. Both engines run during the whole comparison,
+ * because the JIT compiler optimises the code of an engine further while the engine runs.
  */
 async function compare(
   run: Run,

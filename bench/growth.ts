@@ -15,8 +15,8 @@ import { startStack } from '../test/stack/stack.ts';
 const kind: EngineKind = process.argv[2] === 'postgresql' ? 'postgresql' : 'sqlite';
 const requests = Number(process.argv[3] ?? 400);
 /**
- * One request in five is a PATCH. The college rejects one PATCH in ten. Each of the others starts a workflow that
- * notifies MDM, and one that shares the change with another college.
+ * One request in five is a PATCH. The college rejects one PATCH in ten. Each other PATCH starts a workflow that
+ * notifies MDM, and a workflow that shares the change with another college.
  */
 const isPatch = (index: number) => index % 5 === 0;
 const isRefused = (index: number) => index % 50 === 0;
@@ -63,7 +63,7 @@ try {
   const demo = await callerFor(stack.url);
   const patches = Math.ceil(requests / 5);
   const refused = Math.ceil(requests / 50);
-  // Each PATCH publishes an event. For each applied PATCH, mdmWF publishes another one, for the other college.
+  // Each PATCH publishes an event. For each applied PATCH, mdmWF publishes another event, for the other college.
   const events = patches + (patches - refused);
   const bytes = [await database.usedBytes()];
   for (let round = 0; round < 2; round++) {

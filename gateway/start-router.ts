@@ -180,7 +180,9 @@ function registerSnapshotGauge(gatewayHost: GatewayHost, metrics: Registry): voi
   observeGauge(metrics, { name: 'router_config_snapshots', help }, () => 1 + gatewayHost.retiring);
 }
 
-/** Returns the server limits. Getters read the active configuration at each access, so that a reload changes them. */
+/**
+ * Returns the server limits. Getters read the active configuration at each access, so that a reload changes the limits.
+ */
 function serverLimits(config: Config): ServerLimits {
   return {
     get maxConnections() {

@@ -20,13 +20,17 @@ export interface WorkerRegistration {
   readonly needs?: ConfigKey;
 }
 
-/** Worker registrations by task type. `workers/index.ts` of a gateway exports its own as `workers`. */
+/**
+ * Worker registrations by task type. The `workers/index.ts` of a gateway exports the gateway's own registrations as
+ * `workers`.
+ */
 export type WorkerRegistry = Readonly<Record<string, WorkerRegistration>>;
 
 /** The workers of the product that have their own file: factory and requirements by task type. */
 export const workers = {
   'college-adaptor_intake': { create: createCollegeAdaptorIntake, pools: ['default', 'domain'] },
   mdm_notify: { create: createMdmNotify, pools: ['default'], needs: 'mdm.url' },
-  // Its tasks are always in the domain of the receiving college, because only workers beside an adaptor can reach it.
+  // These tasks are always in the domain of the receiving college: only workers beside an adaptor can reach the
+  // adaptor.
   mdm_share: { create: createMdmShare, pools: ['domain'], needs: 'mdm.url' },
 } as const satisfies WorkerRegistry;

@@ -62,7 +62,7 @@ export function createMdmNotify(dependencies: WorkerDependencies): Worker {
       // notification.
       idempotencyKey: executionId,
     });
-    // If such a response counted as an empty object, no system would appear to be interested.
+    // If a response that is not a JSON object counted as an empty object, no system would appear to be interested.
     if (response === null) throw new RetryableError('the response from MDM is not a JSON object');
     const { notificationId, interestedSystems } = response;
     const systems = readInterestedSystems(interestedSystems, person.cccid);

@@ -10,9 +10,9 @@ import { workers, type WorkerRegistration, type WorkerRegistry } from './index.t
 type Pool = WorkerRegistration['pools'][number];
 
 /**
- * Returns the registrations of the configured task types; without `workers.taskTypes`, those of all task types in the
- * process's pool that do not have to be named (`onlyNamedIn`). Returns an empty list when the gateway has no task type
- * for the pool.
+ * Returns the registrations of the task types in `workers.taskTypes`. When this list is empty, returns the
+ * registrations of all task types in the process's pool that do not have to be named (`onlyNamedIn`). Returns an empty
+ * list when the gateway has no task type for the pool.
  * @param own the workers with a file of their own: those that `findWorkers` returns for the gateway
  * @throws ConfigError when a name is unknown, a task type is not in this process's pool, a URL is missing, or no task
  *   type is named although the pool serves only named task types

@@ -26,8 +26,8 @@ export interface StartWorkersOptions {
   /** The configuration, which must contain `workers.clientId` and `workers.clientSecret`. */
   config: Config;
   /**
-   * The gateway's own workers, as returned by `findWorkers`; a plain back end needs no worker of its own. Default:
-   * those of the product.
+   * The gateway's own workers, as returned by `findWorkers`; a plain back end needs no worker of its own. Default: the
+   * workers of the product.
    */
   workers?: WorkerRegistry;
   log: Logger;

@@ -1,4 +1,4 @@
-// Keeps a worker process running while its gateway has no task type to serve, such as a new gateway.
+// Keeps a worker process running while its gateway has no task type to serve, as is the case for a new gateway.
 
 import type { RunningProgram } from '#lib/process/run-program.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';

@@ -5,7 +5,7 @@ import type { Config } from '#lib/config/schema.ts';
 import type { CallBackEnd } from './back-end/call-back-end.ts';
 
 /**
- * The result of a task, with Conductor's status names. None of them makes the engine retry the task, because workers
+ * The result of a task, with Conductor's status names. No status makes the engine retry the task, because workers
  * repeat failed calls themselves.
  */
 export type TaskOutcome =

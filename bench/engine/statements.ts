@@ -93,7 +93,7 @@ function recordWritten(sql: postgres.Sql) {
   const phases = new Map<string, { writes: number; walBytes: number }>();
   const of = (phase: string) => phases.get(phase) ?? { writes: 0, walBytes: 0 };
   let last: { phase: string; writes: number; walBytes: number } | undefined;
-  /** Ends the current phase, and begins another one or resumes an earlier one. */
+  /** Ends the current phase, and begins a new phase or resumes an earlier phase. */
   const begin = async (phase: string) => {
     const [row] = await sql.unsafe(phaseMarker(phase));
     const now = { phase, writes: Number(row?.['transactions']), walBytes: Number(row?.['wal']) };

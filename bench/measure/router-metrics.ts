@@ -7,7 +7,7 @@ export async function readMetric(operationsUrl: string, name: string): Promise<n
   return value;
 }
 
-/** Count and duration of the minor garbage collections since the start. Each one pauses the router. */
+/** Count and duration of the minor garbage collections since the start. Each collection pauses the router. */
 export interface Collections {
   readonly count: number;
   /** Total duration, in milliseconds. */

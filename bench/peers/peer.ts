@@ -12,7 +12,7 @@ export interface Peer {
   readonly setup: string;
   /** Which data of a request is stored when its response arrives. */
   readonly durability: string;
-  /** True when that data was synchronised to disk (fsync). */
+  /** True when the stored data was synchronised to disk (fsync) before the response. */
   readonly isSynced: boolean;
   /** True for this product. */
   readonly isRouter?: boolean;

@@ -107,7 +107,7 @@ const calls: readonly [pattern: RegExp, answer: (match: RegExpExecArray, body: s
       const execution = executions.get(executionId);
       const tasks = execution === undefined ? [] : [taskOf(executionId, execution)];
       const answer = { ...statusOf(executionId), workflowName: 'moviesWF', tasks, input: execution?.input };
-      // Kept for a while: the router reads the status of an execution that ended before the router began to wait.
+      // The execution is kept for a while: the router reads its status if it ended before the router began to wait.
       setTimeout(() => executions.delete(executionId), keptMs).unref();
       return { ...answer, workflowDefinition, workflowVersion: 1, priority: 0, variables: {} };
     },

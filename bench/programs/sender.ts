@@ -4,7 +4,7 @@ import { loadFiguresOf } from '../measure/load-figures.ts';
 import { type LoadOptions, runLoad } from '../measure/open-loop.ts';
 import { runProgram } from '#lib/process/run-program.ts';
 
-/** A load in the form in which it is passed to the sender's process, with the requests as text. */
+/** A load as it is passed to the sender's process: with the requests as text. */
 export interface Plan extends Omit<LoadOptions, 'requests'> {
   readonly requests: readonly { readonly name: string; readonly text: string }[];
 }

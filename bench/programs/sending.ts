@@ -27,7 +27,7 @@ export async function startSender(run: Run, name: string): Promise<Sender> {
 
 /**
  * Raises the priority of the sender, so that its delays are not counted as delays of the router. Returns false when
- * that is not permitted.
+ * this process may not raise the priority.
  */
 function comesFirst(pid: number): boolean {
   try {

@@ -20,7 +20,7 @@ export function logScale(values: readonly number[], pixels: { least: number; gre
   return { at: (value) => pixels.least + Math.log10(value / low) * perDecade, ticks };
 }
 
-/** Returns the steps from the last one at or below `least` to the first one at or above `greatest`. */
+/** Returns the steps from the last step at or below `least` to the first step at or above `greatest`. */
 function steps(least: number, greatest: number): number[] {
   const decades = Array.from({ length: 16 }, (_, index) => index - 6);
   const all = decades.flatMap((decade) => [1, 2, 5].map((step) => Number(`${step}e${decade}`)));

@@ -1,5 +1,5 @@
-// Formats the results as text: a table of figures, one of CPU time, and a comparison of the router with the other
-// targets.
+// Formats the results as text: a table of figures, a table of CPU time, and a comparison of the router with the
+// other targets.
 
 import type { Figures } from '../measure/figures.ts';
 import type { Result } from '../measure/measure.ts';

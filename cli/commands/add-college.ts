@@ -59,8 +59,8 @@ const propertyFile = 'config/default.properties';
 async function runAddCollege(options: AddCollegeOptions, { args, host }: CommandContext): Promise<Outcome> {
   const dir = folderOf(options);
   const college = readCollege(args[0] ?? '', options);
-  // Read before the checks: a file that changes after this point is not written, so the result of the checks stays
-  // valid.
+  // The file is read before the checks: if it changes after this point, it is not written, so the result of the checks
+  // stays valid.
   const before = readIfExists(join(dir, propertyFile));
   const folder = await soundFolder(dir, host.env, 'nothing was added: the gateway already had these problems');
   const targets = targetsOf(college, folder);
@@ -89,7 +89,7 @@ function readCollege(mis: string, { url, domain = mis }: AddCollegeOptions): Col
   const wrongDomain = problemOfTaskDomain(domain);
   const problems = [
     ...(isMisCode(mis) ? [] : [`${JSON.stringify(mis)} is not an MIS code: 1 to 8 letters and digits`]),
-    // Without the value, which may contain a password.
+    // The message omits the URL, because it may contain a password.
     ...(wrongUrl === null ? [] : [`--url ${wrongUrl}`]),
     ...(wrongDomain === null || domain === mis ? [] : [`--domain ${wrongDomain}`]),
   ];

@@ -106,7 +106,7 @@ interface Run {
   readonly replan: () => ReturnType<typeof readPlan>;
 }
 
-/** Applies the plan. The first signal stops it after the current step; the second ends the process. */
+/** Applies the plan. The first signal stops the work after the current step; the second ends the process. */
 async function run(shown: ShownPlan, { engine, context, replan }: Run): Promise<Applied> {
   const interruption = listenForInterruption(context.host);
   try {

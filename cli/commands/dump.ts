@@ -40,7 +40,7 @@ export const dump: CommandDefinition<DumpOptions> = {
  * @throws ConfigError, EngineError, or CommandError for names that cannot be file names
  */
 export async function runDump(options: DumpOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
-  // The folder need not exist. A new folder contains no configuration, so the default folder's is used.
+  // The folder need not exist. For a new folder, the configuration of the default folder is used.
   const isNew = options.dir !== undefined && !existsSync(options.dir);
   const { dir: _, ...elsewhere } = options;
   const engine = await openEngine(isNew ? elsewhere : options, host);

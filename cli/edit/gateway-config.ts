@@ -14,7 +14,7 @@ export interface RouteToAdd {
   readonly workflow: string;
   /** Prefix that is removed from the public path before the back end is called. */
   readonly strip: string;
-  /** Scope that methods that change data require; none when absent. */
+  /** Scope required for methods that change data; none when absent. */
   readonly writeScope?: string | undefined;
   /** Path parameter that contains an MIS code; none when absent. */
   readonly misCodes?: string | undefined;
@@ -89,8 +89,8 @@ function inline(value: unknown): string {
 }
 
 /**
- * Returns the offset at the end of the last neighbour (or, without one, of the last entry) and the indentation of the
- * keys.
+ * Returns the offset at which the last neighbour ends, and the indentation of the keys. Without a neighbour, the offset
+ * is the end of the last entry.
  */
 function placeIn(text: string, map: YAMLMap, neighbours: ReadonlySet<string>): { offset: number; indent: string } {
   const nameOf = ({ key }: Pair) => String(isScalar(key) ? key.value : key);

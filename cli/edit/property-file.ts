@@ -4,8 +4,8 @@ import { Properties, type PropertyNode } from 'properties-file/parser';
 
 /**
  * Sets each key to its value and returns the edited text. An existing key keeps its place; a new key comes after the
- * last key that shares the longest dotted prefix (`adaptor.003.url` after `adaptor.002.domain`), otherwise at the end.
- * Keys and values are escaped only where the syntax requires it.
+ * last of the keys with which it shares the longest dotted prefix (`adaptor.003.url` after `adaptor.002.domain`), or at
+ * the end if it shares no prefix with any key. Keys and values are escaped only where the syntax requires it.
  */
 export function setProperties(text: string, values: Readonly<Record<string, string>>): string {
   return Object.entries(values).reduce((edited, [key, value]) => setProperty(edited, key, value), text);

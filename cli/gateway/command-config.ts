@@ -23,8 +23,9 @@ function valuesOf(stack: RunningStack) {
 }
 
 /**
- * Keys whose values are valid only for the address in another key, listed here: the running stack's value is used only
- * if that address is not configured. If several addresses are listed, the one that the run needs decides.
+ * Keys whose values are valid only with the address in another key, which is listed here. The running stack's value of
+ * such a key is used only if that address is not configured. If several keys are listed, the one that the command needs
+ * decides.
  */
 const belongsTo: Partial<Record<StackKey, readonly StackKey[]>> = {
   'conductor.databaseURL': ['conductor.url'],

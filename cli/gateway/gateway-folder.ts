@@ -33,8 +33,8 @@ export function folderOf({ dir }: FolderOptions): string {
 }
 
 /**
- * Returns the folder whose configuration is used. For a folder that contains only definitions, such as one that `dump`
- * has written, this is the default gateway folder.
+ * Returns the folder whose configuration is used. If the given folder contains only definitions (`dump` writes such a
+ * folder), the default gateway folder is returned.
  * @throws CommandError when the folder of `--dir` does not exist
  */
 export function configFolderOf(options: FolderOptions): string {

@@ -108,7 +108,7 @@ interface PersonUpdate {
 
 /**
  * Updates the golden record of a person; an unmapped person gets a new record. Notifications can arrive out of order,
- * so one that is older than the record changes nothing.
+ * so a notification that is older than the record changes nothing.
  * @returns the colleges that must receive the change
  */
 function updateGoldenRecord(store: Store, update: PersonUpdate): InterestedSystem[] {

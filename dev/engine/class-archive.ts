@@ -27,8 +27,8 @@ const deadlineMs = 180_000;
 const retryAfterMs = 86_400_000;
 
 /**
- * Returns the path of the archive for this build of Java and creates it if it is missing. Returns undefined when it
- * cannot be created; the engine then starts more slowly.
+ * Returns the path of the archive for this build of Java, and creates the archive if it is missing. Returns undefined
+ * when the archive cannot be created; the engine then starts more slowly.
  */
 export async function ensureClassArchive(options: ClassArchiveOptions): Promise<string | undefined> {
   const { java, jar, cache, withLock } = options;
@@ -48,7 +48,9 @@ export async function ensureClassArchive(options: ClassArchiveOptions): Promise<
   });
 }
 
-/** Returns true when an attempt failed within the last day: its cause, such as a full disk, may be gone later. */
+/**
+ * Returns true when an attempt failed within the last day. After a day, the cause, such as a full disk, may be gone.
+ */
 async function hasFailed(marker: string): Promise<boolean> {
   const attempt = await stat(marker).catch(() => undefined);
   return attempt !== undefined && Date.now() - attempt.mtimeMs < retryAfterMs;

@@ -19,8 +19,8 @@ export interface ContainerEngineOptions {
 }
 
 /**
- * Returns why no container can be started: testcontainers is not installed, or no runtime responds. Undefined when one
- * can.
+ * Returns why no container can be started: testcontainers is not installed, or no runtime responds. Undefined when a
+ * container can be started.
  */
 export async function findDockerProblem(): Promise<string | undefined> {
   const testcontainers = await import('testcontainers').catch(() => undefined);

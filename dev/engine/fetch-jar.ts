@@ -16,7 +16,7 @@ export interface FetchOptions {
   readonly java: Java;
   readonly env: NodeJS.ProcessEnv;
   readonly say: (line: string) => void;
-  /** Aborts the download; the next one starts over. */
+  /** Aborts the download; the next download starts from the beginning. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function fetchJar(options: FetchOptions, target: string): Promise<v
   const size = `${megabytes(release.bytes)} MB, about ${diskGigabytes} GB on disk in ${dirname(folder)}`;
   say(`Downloading the workflow engine (Conductor ${release.version}, ${size}, only once) with Maven.`);
   await mkdir(folder, { recursive: true });
-  // A separate repository, since the default one would keep a second copy.
+  // A separate repository, because the default repository would keep a second copy of the jar.
   const repository = join(folder, 'repository');
   const artifactFolder = join(repository, release.repositoryPath);
   const progress = createProgress();

@@ -21,7 +21,7 @@ export interface InstallOptions {
   readonly say: (line: string) => void;
   /** Defaults to `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Aborts the download; the next one starts over. */
+  /** Aborts the download; the next download starts from the beginning. */
   readonly signal?: AbortSignal | undefined;
   /** Default: the release that this product runs on. */
   readonly release?: EngineRelease;
@@ -101,7 +101,10 @@ interface UnpackOptions {
   readonly release: EngineRelease;
 }
 
-/** Unpacks the jar into Spring Boot's extracted layout: a small jar that refers to the others, which starts faster. */
+/**
+ * Unpacks the jar into Spring Boot's extracted layout, a small jar that refers to the other jars. The engine then
+ * starts faster.
+ */
 async function unpack({ path, isInMavenRepository }: BootJar, { folder, java, release }: UnpackOptions): Promise<void> {
   const draft = `${folder}.draft`;
   await rm(draft, { recursive: true, force: true });

@@ -67,7 +67,7 @@ export function launchRedisServer({ command, port, stateDir, output, settings }:
 
 /**
  * Returns the arguments of redis-server: on loopback, with an append-only file that is synced every second.
- * @param settings Redis settings by name, which extend or replace these
+ * @param settings Redis settings by name, which extend or replace the default ones
  */
 export function redisArguments(settings: Readonly<Record<string, string | number>>): string[] {
   const usual = { bind: '127.0.0.1', save: '', appendonly: 'yes', appendfsync: 'everysec' };

@@ -43,13 +43,13 @@ export interface RunningEngine {
 
 /** Where to look for ways to run the engine; default: this machine. */
 export interface EngineSearch extends Omit<JavaSearchOptions, 'minMajor'> {
-  /** Returns why no container can be started; undefined when one can. */
+  /** Returns why no container can be started; undefined when a container can be started. */
   readonly dockerProblem?: () => Promise<string | undefined>;
 }
 
 /**
  * Finds a way to run the engine and downloads what is missing.
- * @throws Error with a readable message when there is no way, or the given engine is not healthy
+ * @throws Error with a readable message when there is no way to run an engine, or the given engine is not healthy
  */
 export async function planEngine(options: EngineOptions, machine: EngineSearch = {}): Promise<EnginePlan> {
   const { port, stateDir, url, say = writeToStandardError, tuning } = options;
@@ -74,7 +74,7 @@ export async function planEngine(options: EngineOptions, machine: EngineSearch =
   throw new Error(noEngineMessage(search, dockerProblem));
 }
 
-/** Finds a Java that can run the engine. There is none without the engine's jar, or Maven to download the jar. */
+/** Finds a Java that can run the engine. Returns no Java when the engine is not installed and cannot be installed. */
 async function findEngineJava(places: Omit<JavaSearchOptions, 'minMajor'>): Promise<JavaSearch> {
   const search = await findJava({ minMajor: engineRelease.minJava, ...places });
   const { java, searched } = search;

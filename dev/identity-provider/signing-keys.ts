@@ -57,7 +57,7 @@ function parse(path: string, text: string): SigningKeys {
     const value = JSON.parse(text) as SigningKeys;
     if (Array.isArray(value.keys) && value.keys.length > 0) return value;
   } catch {
-    // Reported below, without the text: it may hold a private key.
+    // The error below reports this without the text of the file, which may contain a private key.
   }
   throw new Error(`${path} does not contain a key set: delete it to get new keys (all tokens then become invalid)`);
 }

@@ -92,8 +92,8 @@ function lowerPriority(pid: number | undefined, niceness: number): void {
   try {
     setNiceness(pid, niceness);
   } catch {
-    // The process has already ended, which `ended` reports, or the system does not allow setting the niceness, which is
-    // optional.
+    // Either the process has already ended, which `ended` reports, or the system does not allow setting the niceness.
+    // The niceness is optional.
   }
 }
 
@@ -106,7 +106,7 @@ export function describeEnding({ code, signal, error }: Ending): string {
 function untilEnded(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.on('exit', (code, signal) => {
-      // The output is complete at `close`, which a surviving grandchild could delay for ever.
+      // The output is complete at `close`. A surviving grandchild could delay this event for ever, hence the timer.
       setTimeout(resolve, 1_000, { code, signal }).unref();
     });
     child.on('close', (code, signal) => resolve({ code, signal }));

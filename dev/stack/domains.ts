@@ -16,15 +16,15 @@ import type { WorkerRegistry } from '../../workers/index.ts';
 /** A task domain with workers in the stack. */
 export interface StackDomain {
   readonly name: string;
-  /** At least one. */
+  /** Task types that the workers serve; at least one. */
   readonly taskTypes: readonly string[];
 }
 
 /**
- * Returns the task domains of the colleges, except those in which the stack has no tasks to serve. The stack serves the
- * task types whose workers run in every domain and, of the back ends' task types, those that a route with `domainOf` or
- * an event handler queues in the domain. Invalid files are ignored here, because the router and the registration of the
- * definitions report them.
+ * Returns the task domains of the colleges, except those in which the stack has no tasks to serve. In a domain, the
+ * stack serves the task types whose workers run in every domain. It also serves the back ends' task types that a route
+ * with `domainOf` or an event handler queues in this domain. Invalid files are ignored here, because the router and the
+ * registration of the definitions report them.
  * @throws ConfigError when `workers/index.ts` of the gateway cannot be loaded
  */
 export async function stackDomains(config: Config): Promise<StackDomain[]> {

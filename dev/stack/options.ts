@@ -169,12 +169,13 @@ async function redisOf(
   store: Store,
 ): Promise<Pick<StackSettings, 'redisPort' | 'redisUrl' | 'recordsKeyPrefix'>> {
   const redisPort = store === 'redis' ? await findFreePort() : undefined;
-  // An engine on Redis has no index. In its Redis, the router's records are as durable as the executions.
+  // An engine on Redis has no index, so the router keeps records of executions. In the engine's Redis, these records
+  // are as durable as the executions.
   const ownUrl = redisPort === undefined ? undefined : redisUrlOf(redisPort);
   return { redisPort, redisUrl: config['redis.url'] ?? ownUrl, recordsKeyPrefix: config['records.keyPrefix'] };
 }
 
-/** Returns the port with its configured number and address; the number 0 is replaced with a free one. */
+/** Returns the port with its configured number and address; the number 0 is replaced with the number of a free port. */
 async function portOf(entry: (typeof stackPorts)[number], config: Config): Promise<(typeof stackPorts)[number]> {
   const host = entry.hostKey === undefined ? undefined : config[entry.hostKey];
   const port = config[entry.key] || (await findFreePort(host));

@@ -17,7 +17,7 @@ export interface ProgramLogOptions {
 /** Number of lines in memory. */
 const maxLastLines = 20;
 
-/** Longest line in memory, in characters; longer lines are cut, but complete in the file. */
+/** Longest line in memory, in characters. Longer lines are cut in memory, but complete in the file. */
 const maxLineLength = 2_000;
 
 /** The log of one program. Restarts of the program append to the same file. */

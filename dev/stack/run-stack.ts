@@ -63,7 +63,7 @@ async function runUntilStopped({ stack, startedAt, progress, say, settings }: St
   const stopRequested = untilSignal(stack, ending, say);
   const run = async () => {
     await stack.prepare(ending.signal);
-    // Shown before waiting: workers that run elsewhere need the address and a client.
+    // The summary is shown before the stack is ready, because workers that run elsewhere need the address and a client.
     say(summary(settings, stack.engineKind));
     const onWait = (missing: Missing) => progress.show(`  waiting for ${describeMissing(missing)}`);
     const ready = waitUntilReady({ operations: settings.urls.operations, signal: ending.signal, onWait });
@@ -93,7 +93,7 @@ function describeMissing(missing: Missing): string {
 }
 
 /**
- * Resolves at the first signal. A second signal, or the first one while the stack stops after a failure, kills every
+ * Resolves at the first signal. A second signal, or the first signal while the stack stops after a failure, kills every
  * program and ends this process.
  */
 function untilSignal(stack: Stack, ending: AbortController, say: (line: string) => void): Promise<void> {

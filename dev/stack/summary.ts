@@ -12,7 +12,7 @@ type Summarised = Pick<
   'urls' | 'stateDir' | 'givenIssuer' | 'workersClient' | 'usesStandIns' | 'domains' | 'isDatabaseHidden' | 'env'
 >;
 
-/** Shown below the engine. */
+/** These lines follow the line about the engine when other programs must not open its database. */
 const hiddenDatabase = [
   "Its SQLite file is in use in Docker's virtual machine, so no other program may open it, even with",
   '--database: event records are not pruned, and the command `events` does not work. With Java, both work.',

@@ -7,10 +7,11 @@ import { evaluateCondition } from './evaluate-condition.ts';
 import type { FileProblems } from './file-problems.ts';
 
 /**
- * Adds a problem when the pipeline of a route has `bearer` steps, but there is a method for which none of them can run
- * before a step that responds to every request, so that requests with that method would need no token. A condition of a
- * `bearer` step that depends on more than the method counts as met. A step with a condition that responds before
- * `bearer`, such as a step for public reads, is not a problem: the condition shows that it is intended.
+ * Adds a problem when the pipeline of a route has a `bearer` step, but the route accepts some methods without a token.
+ * That is the case for a method if no `bearer` step can run for it, or if a step that responds to every request comes
+ * before all `bearer` steps that can run. A condition of a `bearer` step that depends on more than the method counts as
+ * met. A step that has a condition and responds before `bearer`, such as a step for public reads, is not a problem: its
+ * condition shows that the order is intended.
  */
 export function checkAuthentication(
   { name, endpoint, steps }: GatewayRoute,

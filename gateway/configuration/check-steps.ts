@@ -36,8 +36,9 @@ const conditionsOfPassport = new Set(['authenticated', 'anonymous']);
 const alternative = 'the policy bearer authenticates clients';
 
 /**
- * Validates the condition of a step and the conditions nested in it. Rejects those that Express Gateway accepts but
- * cannot evaluate: asynchronous ones, whose policies it would mount out of order, and those of Passport.
+ * Validates the condition of a step and the conditions nested in it. Rejects the conditions that Express Gateway
+ * accepts but cannot evaluate: conditions of Passport, and asynchronous conditions, whose policies Express Gateway
+ * would mount out of order.
  */
 export function checkCondition({ condition, path }: PipelineStep, problems: FileProblems): void {
   if (condition !== undefined) checkAt([...path, 'condition'], condition, problems);
@@ -66,7 +67,9 @@ function checkAt(at: Path, condition: Condition, problems: FileProblems): void {
 
 let conditionSchemas: Ajv | undefined;
 
-/** Returns the violations of the condition's schema. Express Gateway reports only that there are some. */
+/**
+ * Returns the violations of the condition's schema. Express Gateway reports only that there are violations, not which.
+ */
 function parameterErrors(condition: Condition): SchemaError[] {
   conditionSchemas ??= loadConditionSchemas();
   const validate = conditionSchemas.getSchema(condition.name);
@@ -111,7 +114,8 @@ function checkExpression({ expression }: { expression: string }): void {
 }
 
 /**
- * Returns the conditions within `allOf`, `oneOf` and `not`, with their paths. Express Gateway reports malformed ones.
+ * Returns the conditions within `allOf`, `oneOf` and `not`, with their paths. Malformed conditions are left out,
+ * because Express Gateway reports them.
  */
 function nestedConditions(parent: Condition & { conditions?: unknown; condition?: unknown }): [Path, Condition][] {
   const list = Array.isArray(parent.conditions) ? (parent.conditions as unknown[]) : [];

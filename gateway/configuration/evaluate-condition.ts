@@ -5,8 +5,8 @@ import type { PipelineStep } from '../plugin-api/gateway-config-schema.ts';
 import type { PlannedRequest } from '../plugin-api/policy.ts';
 
 /**
- * Returns whether the request meets the condition; undefined when that depends on something that the planned request
- * does not specify, such as a header.
+ * Returns whether the request meets the condition; undefined when the condition depends on something that the planned
+ * request does not specify, such as a header.
  */
 export function evaluateCondition(
   condition: PipelineStep['condition'],

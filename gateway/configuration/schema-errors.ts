@@ -32,8 +32,8 @@ export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): S
 }
 
 /**
- * Returns true for an error from a union branch that is for another type; false when no branch is for the type of the
- * value.
+ * Returns true when the error comes from a union branch that is meant for values of another type. Returns false when no
+ * branch is meant for the type of the value.
  */
 function isOfOtherBranch(error: ErrorObject, { instancePath }: ErrorObject, errors: readonly ErrorObject[]): boolean {
   const { keyword } = error;

@@ -40,7 +40,7 @@ export class YamlText {
     this.syntaxErrors = faults.map(({ offset, message }) => ({ at: this.#position(offset), message }));
   }
 
-  /** Returns the position of the key or list item at a path; of the nearest existing parent when there is none. */
+  /** Returns the position of the key or list item at a path, or of its nearest parent that exists. */
   locate(path: Path): Position {
     let node: unknown = this.#document.contents;
     let found = offsetOf(node) ?? 0;
@@ -69,8 +69,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns the aliases that have no anchor or stand inside the value of their own anchor, and the sources of merge keys
- * that are not maps. The parser accepts all of them.
+ * Returns the aliases that have no anchor or stand inside the value of their own anchor, and each source of a merge key
+ * (`<<`) that is not a map. The parser accepts all of them.
  */
 function faultyReferences(document: Document): { offset: number; message: string }[] {
   const found: { offset: number; message: string }[] = [];

@@ -1,4 +1,4 @@
-// Exposes metrics under their deprecated names too. Each has the samples of the metric that replaced it.
+// Exposes metrics under their deprecated names too. A deprecated metric has the samples of the metric that replaced it.
 
 /** The current name of each deprecated metric. */
 export const deprecatedMetrics: Readonly<Record<string, string>> = {

@@ -24,9 +24,9 @@ function normalise(name: string): string {
 }
 
 /**
- * Returns true for a request that comes from a page of another origin, unless the user followed a link (Fetch
- * Metadata). The page could not read the response, but it could make this port search the engine. Only browsers send
- * these header fields.
+ * Returns true for a request that comes from a page of another origin, unless the user followed a link. The page could
+ * not read the response, but it could make this port search the engine. The header fields of Fetch Metadata show where
+ * a request comes from; only browsers send them.
  */
 export function isForeignSubrequest({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const isForeign = ['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']));

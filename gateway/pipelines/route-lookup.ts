@@ -81,7 +81,7 @@ function createSearch<R extends { readonly paths: string[]; readonly host?: stri
     const visit: RequestHandler = (request, _response, next) => {
       if (onMatch(route, request) === 'continue') next();
     };
-    // Express Gateway does not apply its host matcher to `*`, which would match only host names without dots.
+    // Like Express Gateway, do not apply the host matcher to `*`: it would match only host names without dots.
     probe.all(route.paths, host === '*' ? visit : vhost(host, visit));
   }
   return (request) => {

@@ -20,8 +20,8 @@ export class ClientAddresses {
 
   /**
    * Returns the last address in `X-Forwarded-For` that is not a trusted proxy: the client may have forged all entries
-   * before it. `Forwarded` (RFC 7239) is ignored: a proxy that appends to one of the two fields forwards the other
-   * unchanged.
+   * before it. `Forwarded` (RFC 7239) is ignored: a proxy that adds an address to `X-Forwarded-For` forwards
+   * `Forwarded` unchanged, so the client may have forged it.
    */
   of({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
     let client = unmapped(socket.remoteAddress ?? '');

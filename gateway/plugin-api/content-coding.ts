@@ -27,7 +27,7 @@ const quickQuality = 2;
 
 /** Returns the coding that the client prefers; `br` when the codings have equal weight; undefined for no coding. */
 export function chooseCoding({ headers }: Pick<IncomingMessage, 'headers'>): Coding | undefined {
-  // Without Accept-Encoding, any coding is allowed (section 12.5.3), but a client that omits it may support none.
+  // Without Accept-Encoding, all codings are allowed (section 12.5.3), but the client may support none of them.
   if (headers['accept-encoding'] === undefined) return undefined;
   const negotiator = new Negotiator({ headers }) as PreferringNegotiator;
   const chosen = negotiator.encoding([...codings, 'identity'], { preferred: codings });

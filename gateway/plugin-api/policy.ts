@@ -21,8 +21,8 @@ export interface SheddingRequest {
 }
 
 /**
- * Load-shedding check of one pipeline step. Under overload, most of the cost of a rejection is running the pipeline up
- * to the step that rejects; this check rejects before the pipeline runs.
+ * Load-shedding check of one pipeline step: rejects a request before its pipeline runs. Without this check, most of the
+ * cost of a rejection under overload is to run the pipeline up to the step that rejects.
  */
 export interface SheddingCheck {
   /** True while this policy rejects requests. No check runs unless at least one policy is rejecting. */
@@ -53,7 +53,7 @@ export interface ParameterProblem {
   readonly message: string;
 }
 
-/** Limits of a route, for operators: those of one step, or of all steps together. */
+/** Limits that one step of a route sets, or that all its steps set together. They are shown to operators. */
 export interface RouteLimits {
   /** Rate limits; `by` says whether each client has its own window (`client`) or all clients share one (`route`). */
   readonly rates?: readonly { readonly by: string; readonly requests: number; readonly windowSeconds: number }[];
@@ -86,17 +86,19 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** Declaration of a policy, available without starting its plugin. Its functions have no side effects. */
+/**
+ * Declaration of a policy, available without starting its plugin. The functions of a declaration have no side effects.
+ */
 export interface PolicyDeclaration {
   readonly name: string;
   /** JSON Schema of the `action` in gateway.config.yml; unknown parameters are rejected. */
   readonly schema: TSchema & { readonly $id: string };
   /**
-   * Whether a step of the policy responds to every request that reaches it, at least with a problem document. No step
-   * may follow such a step if that step has no condition.
+   * Whether a step of the policy responds to every request that reaches it, at least with a problem document. If a step
+   * of such a policy has no condition, no step may follow it.
    */
   readonly alwaysResponds?: boolean;
-  /** Whether a step of the policy needs the client of the request: such a step must not come before `bearer`. */
+  /** Whether a step of the policy needs to know the client. If so, the step must not come before `bearer`. */
   readonly needsClient?: boolean;
   /** Returns problems that the schema cannot detect. */
   readonly check?: (parameters: never, place: PolicyContext) => readonly ParameterProblem[];
@@ -123,8 +125,8 @@ export interface Policy {
    */
   readonly policy: (action: never, stepId: string) => Handler;
   /**
-   * Creates the load-shedding check; called once for each apiEndpoint. A policy without a check disables all checks of
-   * the pipeline, unless every step whose check has `isShedding` comes before it.
+   * Creates the load-shedding check; called once for each apiEndpoint. If a policy without a check comes before a step
+   * whose check has `isShedding`, no check of the pipeline runs.
    */
   readonly loadShedding?: (action: never) => SheddingCheck;
 }

@@ -95,7 +95,7 @@ function collect(request: IncomingMessage, maxBytes: number, pause: Pause | unde
   if (request.destroyed) endEarly();
   request.on('data', onData);
   request.once('end', () => {
-    // These listeners would keep the body in memory, or create a problem although the body is complete.
+    // If they stayed, these listeners would keep the body in memory, or create a Problem although the body is complete.
     request.off('data', onData).off('error', endEarly).off('close', endEarly);
     readers.set(request, ignore);
     resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));

@@ -19,8 +19,9 @@ export interface EndedRequest {
   readonly route: string;
   readonly method: string;
   /**
-   * Status code of the response. If the response was not sent completely: 499 when the client closed the connection,
-   * and 504 when the router closed it during shutdown: the client does not know the outcome.
+   * Status code of the response. If the response was not sent completely, it is 499 when the client closed the
+   * connection, and 504 when the router closed the connection during shutdown, because the client does not know the
+   * outcome.
    */
   readonly status: number;
   readonly durationMs: number;

@@ -31,9 +31,9 @@ const maxQueued = 16;
 const maxIgnored = 8;
 
 /**
- * A queue of the pipelined requests of one connection. Node emits such requests all at once. However, a write must not
- * run concurrently with another request (RFC 9112 section 9.3.2), and requests after a rejected one must not run at all
- * (section 9.6).
+ * A queue of the pipelined requests of one connection. Node emits such requests all at once. However, a request with an
+ * unsafe method must not run concurrently with another request (RFC 9112 section 9.3.2), and requests after a rejected
+ * one must not run at all (section 9.6).
  */
 export class Connection {
   readonly #socket: Socket;

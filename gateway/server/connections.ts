@@ -31,12 +31,13 @@ interface PendingResponse {
 
 /** Time from the rejection of a client until its connection is destroyed, in milliseconds. */
 const lingerMs = 1_000;
-/** Maximum number of sockets that the router has ended but whose clients have not closed them. */
+/** Maximum number of sockets that the router has ended and the clients have not closed yet. */
 const maxLingering = 200;
 
 /**
- * Counts connections. At the limit, each new connection evicts the one that has waited longest for its client to send a
- * request or the rest of one. Thus a client that opens connections and sends little cannot lock out other clients.
+ * Counts connections. At the limit, each new connection evicts an open one: the connection that has waited longest for
+ * a request, or for the rest of a request. Thus a client that opens connections and sends little cannot lock out other
+ * clients.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;

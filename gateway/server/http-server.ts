@@ -65,8 +65,8 @@ export interface HttpServer {
   applyLimits(): void;
   /**
    * Stops gracefully. Waits for the requests in flight, and meanwhile serves new ones, such as reports from workers.
-   * Then waits for the requests that are in flight at that moment. Finally stops listening and destroys the remaining
-   * connections. Later calls return the promise of the first call.
+   * Then waits for those of the new requests that are still in flight. Finally stops listening and destroys the
+   * remaining connections. Later calls return the promise of the first call.
    * @param drainMs maximum duration of both waits together, in milliseconds
    */
   stop(drainMs: number): Promise<void>;
@@ -179,7 +179,7 @@ function attachConnections(
       if (!socket.writableEnded) connections.countClosed(problem.code);
       socket.destroy();
     };
-    // Another chunk has arrived in this turn.
+    // Another chunk has arrived in this turn: destroy the connection now.
     if (closing.has(socket)) return close();
     closing.add(socket);
     setImmediate(close);

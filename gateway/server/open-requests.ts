@@ -15,9 +15,10 @@ export class OpenRequests {
   }
 
   /**
-   * Waits twice: until the responses that are open now have closed, then until those that are open at that moment have
-   * closed too. The second wait is for workers: a worker's report completes a client's request, and the response to the
-   * report closes after the response to the client. Requests that arrive during the second wait do not prolong it.
+   * Waits twice: until the responses that are open now have closed, then until the responses that are open at the end
+   * of the first wait have closed. The second wait is for workers: a worker's report completes a client's request, and
+   * the response to the report closes after the response to the client. Requests that arrive during the second wait do
+   * not prolong it.
    * @param drainMs maximum duration of both waits together, in milliseconds
    */
   async drain(drainMs: number): Promise<void> {

@@ -14,7 +14,9 @@ const causes: Readonly<Record<string, () => Problem>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => new Problem('request-timeout'),
 };
 
-/** Returns the problem for an error of Node's HTTP parser; null when the connection is closed without a response. */
+/**
+ * Returns the problem for an error of Node's HTTP parser; null when the connection is to be closed without a response.
+ */
 export function problemOfParserError({ code = '' }: NodeJS.ErrnoException): Problem | null {
   if (code === 'HPE_CLOSED_CONNECTION') return null;
   const known = causes[code];

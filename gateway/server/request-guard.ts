@@ -87,7 +87,7 @@ function checkFields({ rawHeaders, headers, httpVersion }: IncomingMessage): voi
       headers: { connection: 'close' },
     });
   }
-  // A request with Content-Length and Transfer-Encoding may be an attempt to smuggle another (RFC 9112 section 6.1).
+  // Content-Length together with Transfer-Encoding may be an attempt at request smuggling (RFC 9112 section 6.1).
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return;
   if (coding.toLowerCase() !== 'chunked' || httpVersion !== '1.1')

@@ -56,15 +56,15 @@ function readTlsFiles({ certificateFile, keyFile }: TlsFiles): SecureContextOpti
 /** An HTTPS server that keeps track of the connections whose TLS handshake is pending. */
 export interface TlsServer {
   readonly server: Server;
-  /** Destroys the connections whose handshake is pending, which `server.closeAllConnections` does not. */
+  /** Destroys the connections whose handshake is pending. `server.closeAllConnections` does not destroy them. */
   cutHandshakes(): void;
 }
 
 /**
  * Creates a server for HTTP/1.1 over TLS 1.2 and 1.3.
  * @param options `handshakeTimeout` in milliseconds; `maxHandshakes`: returns the maximum number of connections with a
- *   pending handshake, beyond which a new connection destroys the oldest of them. A connection does not count as open
- *   until its handshake has completed
+ *   pending handshake. When this number is reached, a new connection causes the oldest of them to be destroyed. These
+ *   connections do not count towards the limits on open connections
  * @throws Error that names the files, if they cannot be used
  */
 export function createTlsServer(files: TlsFiles, options: ServerOptions & { maxHandshakes: () => number }): TlsServer {

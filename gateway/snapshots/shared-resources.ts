@@ -97,7 +97,7 @@ export class SharedResources {
     const stopping = resources.toReversed();
     for (const [key, { metrics }] of stopping) {
       this.#resources.delete(key);
-      // Before any wait, because the next snapshot may create a resource that registers the same metrics.
+      // Remove the metrics before the first wait: the next snapshot may create a resource that registers them again.
       metrics.remove();
     }
     for (const [, { stops }] of stopping) await stops.run();

@@ -31,8 +31,8 @@ export interface MessageHandlerOptions extends ShareDependencies {
 }
 
 /**
- * Number of refusals with a 4xx status after which a message is rejected. Fewer are retried, because an engine also
- * refuses to start a workflow whose definition is not registered yet.
+ * Number of refusals with a 4xx status after which a message is rejected. The start is retried until then, because an
+ * engine also refuses to start a workflow whose definition is not registered yet.
  */
 const maxRefusals = 5;
 
@@ -75,7 +75,7 @@ export class MessageHandler {
   }
 
   #reject({ messageId }: UpdateMessage, reason: string): MessageOutcome {
-    // Logs the reason and the message id, but no field values, which identify a person.
+    // Logs the reason and the message id, but no field values, because they identify a person.
     this.#options.log.warn({ messageId, reason }, 'rejected a message from MDM, see docs/explanation/mdm-sync.md');
     return 'rejected';
   }

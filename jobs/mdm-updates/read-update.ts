@@ -19,8 +19,8 @@ const isUpdate = new Ajv2020({ allErrors: true }).compile<Update>(schema);
 /**
  * Returns the update in a message, with only the fields that the schema defines.
  * @param body the body as `rabbitmq-client` gives it: parsed for `application/json`, otherwise text or bytes
- * @returns for an invalid update, `wrong`: which fields are missing, and what the other invalid fields must be, but
- *   never their values
+ * @returns for an invalid update, `wrong`: a text that names the missing fields and says what the other invalid fields
+ *   must be. The text contains no values
  */
 export function readUpdate(body: unknown): Update | { readonly wrong: string } {
   const value = typeof body === 'string' || Buffer.isBuffer(body) ? parse(String(body)) : body;

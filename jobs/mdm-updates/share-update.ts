@@ -33,8 +33,8 @@ export function shareOf(update: Update, definitions: MdmDefinitions): StartWorkf
 
 /**
  * Starts mdm-shareWF for an update unless it was started before. The engine has no idempotent start: if two routers
- * start it at the same time, there are two executions, and the adaptor receives two requests with the same
- * Idempotency-Key.
+ * start the workflow for one update at the same time, there are two executions, and the adaptor receives two requests
+ * with the same Idempotency-Key.
  * @param isRepeat true when the message was delivered before, or an earlier start request may have reached the engine;
  *   an existing execution is then looked up first
  * @throws EngineError; NoExecutionIndex when the execution cannot be looked up, or its record cannot be written
@@ -56,8 +56,8 @@ export async function startShare(
 
 /**
  * Returns true when an execution with the same input exists and has tasks. An engine that is killed while it starts an
- * execution can leave it without tasks and without a row in the index. Nothing would ever find such an execution, so it
- * does not count as started.
+ * execution can leave the execution without tasks and without a row in the index. Nothing would ever find such an
+ * execution, so it does not count as started.
  */
 async function isStarted(
   { name, correlationId = '', input }: StartWorkflowRequest,

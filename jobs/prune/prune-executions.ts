@@ -26,7 +26,8 @@ export interface PruneContext {
   readonly clock?: () => number;
   /**
    * Deletes the index rows of deleted executions. The engine deletes these rows in the background, and drops a deletion
-   * when a hundred others are waiting. Such a row stays until a later run finds that it is an orphan.
+   * when a hundred others are waiting. The row of a dropped deletion stays until a later run finds that it is an
+   * orphan.
    */
   readonly removeRows?: (executionIds: readonly string[]) => Promise<unknown>;
   /** Called after each batch. */
@@ -124,7 +125,10 @@ class SeenRows {
     return this.kept.size + this.orphans.size > before;
   }
 
-  /** Returns the rows without an execution that do not count as orphans yet. Removing such a row twice is harmless. */
+  /**
+   * Returns the rows without an execution that do not count as orphans yet. Removing such a row is harmless, even if
+   * the engine removes it too.
+   */
   possibleOrphans(): string[] {
     return [...this.#missingSince.keys()].filter((id) => !this.orphans.has(id) && !this.removed.has(id));
   }
@@ -172,8 +176,8 @@ type Decision = 'delete' | 'missing' | 'moved' | 'keep';
 async function decide(row: ExecutionSummary, rule: PruneRule, api: ExecutionApi): Promise<Decision> {
   const execution = await read(row, rule, api);
   if (execution === null) return 'missing';
-  // If the state differs from that in the row, the execution was retried. If it has ended again, its age counts from
-  // the new end.
+  // If the execution and its row have different states, the execution was retried. If it has ended again, its age
+  // counts from the new end.
   const isAsFound = execution.status === row.status && rule.statuses.includes(execution.status);
   if (execution.isSelected && isAsFound) return 'delete';
   return hasEnded(execution) && (await api.recordEnd(row.workflowId, execution.status)) ? 'moved' : 'keep';

@@ -38,8 +38,8 @@ export interface PruneReport {
   /** False when the round was stopped; the next round continues. */
   readonly isComplete: boolean;
   /**
-   * Why it was not possible to record every execution that ended without a router noticing. The rest of the round was
-   * done.
+   * Error that prevented the round from recording every execution that ended without a router noticing. The rest of the
+   * round was done.
    */
   readonly failure?: Error;
 }
@@ -100,7 +100,7 @@ async function recordEnds({ api, signal }: PruneOptions, pacer: Pacer): Promise<
   }
 }
 
-/** Deletes the executions of one rule and, with a database, its orphans. Without one, the orphans are only counted. */
+/** Deletes the executions of one rule. With a database, deletes its orphans too; otherwise only counts them. */
 async function pruneRule(
   rule: PruneRule,
   { database, maxOrphans = defaultMaxOrphans, ...context }: PruneOptions,

@@ -48,7 +48,7 @@ export function rulesOfWorkflow(workflow: string, config: Config, routes: readon
   return [...routeRules, ...generalRulesFor(workflow, routeRules, config)];
 }
 
-/** Restricts the general rules to the executions of the workflow that no route's rule covers. */
+/** Returns the general rules, restricted to those executions of the workflow that no rule of a route covers. */
 function generalRulesFor(workflow: string, routeRules: readonly PruneRule[], config: Config): PruneRule[] {
   const own = routeRules.filter((rule) => rule.workflow === workflow);
   const exceptRoutes = own.flatMap(({ route }) => route ?? []);
@@ -93,8 +93,8 @@ export function restrictionsOf(
 }
 
 /**
- * Returns the reasons why the rules must not be used; empty when they are valid. The reconciler would treat executions
- * that are deleted within its look-back as lost and start them again.
+ * Returns the reasons why the rules must not be used; empty when they are valid. If the rules deleted executions within
+ * the look-back of the reconciler, the reconciler would treat them as lost and start them again.
  */
 export function problemsOf(rules: readonly PruneRule[], config: Config): string[] {
   const requiredMs = config['reconciler.lookBackSeconds'] * 1_000 + config['reconciler.afterMs'];

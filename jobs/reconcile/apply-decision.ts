@@ -20,7 +20,7 @@ const noAction: AppliedDecision = { action: 'none', started: [] };
 const continued: AppliedDecision = { action: 'continued', started: [] };
 
 /**
- * Number of grace periods after which a retry that the engine still fails to carry out counts as permanently refused.
+ * A retry that still fails this number of grace periods after the end of the execution counts as permanently refused.
  */
 const maxFailingPeriods = 5;
 
@@ -85,8 +85,8 @@ async function terminate({ workflowId }: WholeExecution, why: Case, api: Executi
 
 /**
  * Makes the engine evaluate the execution again, which often suffices after a crash of the engine, and returns the
- * execution; null when the engine no longer has it. An execution whose next attempt was lost is only read: an
- * evaluation would complete it with its work undone.
+ * execution; null when the engine no longer has it. If the next attempt of a task was lost (`never_retried`), the
+ * execution is only read: an evaluation would complete it although its work is not done.
  */
 async function evaluate({ workflowId }: WholeExecution, why: Case, api: ExecutionApi): Promise<WholeExecution | null> {
   if (why !== 'never_retried') await decide(workflowId, api);

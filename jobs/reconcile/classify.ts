@@ -10,7 +10,10 @@ import type { MdmDefinitions } from './mdm-definitions.ts';
 /** Kind of an execution. `other`: inspected only to see whether it hangs. */
 export type ExecutionKind = 'patch' | 'notification' | 'share' | 'other';
 
-/** The router and the workers write the first field of `inbound` and `outbound`, so client data cannot match here. */
+/**
+ * Both patterns match only the first field of `inbound` or `outbound`. The router or a worker writes this field, so
+ * client data cannot match.
+ */
 const methodPattern = /^\{"?inbound"?[=:]\{"?httpMethod"?[=:]"?([A-Z]+)"?[,}]/;
 const statusPattern = /^\{"?outbound"?[=:]\{"?statusCodeValue"?[=:](\d{3})[,}]/;
 /** Output of an execution of mdm-shareWF whose task did not end. */

@@ -55,8 +55,8 @@ function decideRunning(execution: WholeExecution, context: DecisionContext): Dec
   const intake = lastTask(execution, intakeTask);
   if (isLost(intake, context)) return { kind: 'end', case: 'outcome_unknown' };
   const unfinished = execution.tasks.filter(({ status }) => status === 'SCHEDULED' || status === 'IN_PROGRESS');
-  // The engine publishes an event while it schedules the EVENT task, and does not publish it again if it is
-  // interrupted, so the execution does not continue by itself.
+  // The engine publishes an event while it schedules the EVENT task. If the engine is interrupted, it does not publish
+  // the event again, so the execution does not continue by itself.
   const isStuck = unfinished.every(({ taskType }) => taskType === 'EVENT') && intake?.status === 'COMPLETED';
   if (!isStuck || !hasElapsed(intake.endTime, context)) return waiting;
   const requests = succeeded(intake) ? notification(execution, context) : [];
@@ -90,8 +90,8 @@ function decideUnknown(execution: WholeExecution, probes: readonly Probe[], cont
 }
 
 /**
- * Returns start requests for the executions that the handlers of the event would start: none when their conditions are
- * false.
+ * Returns start requests for the executions that the handlers of the event would start. The list is empty when the
+ * conditions of the handlers are false.
  * @param outbound replaces the response that was lost; conditions of handlers are then ignored
  * @throws UnknownVersion when the definitions do not contain the version
  */
@@ -102,7 +102,7 @@ function notification(
 ): StartWorkflowRequest[] {
   const scope = scopeOf(execution);
   if (outbound !== undefined) scope[intakeTask] = { ...scope[intakeTask], output: { outbound } };
-  // The response of the probe is not that of the PATCH, so conditions cannot be evaluated against it.
+  // The response to the probe is not the response to the PATCH, so conditions cannot be evaluated against it.
   return mdmDefinitions.startsAfter(execution, scope, { ignoresConditions: outbound !== undefined });
 }
 

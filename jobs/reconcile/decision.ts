@@ -1,5 +1,5 @@
-// The decisions of the reconciler as data, which a round applies or a dry run prints, and the conditions that they
-// share.
+// The decisions of the reconciler as data, which a round applies or a dry run prints, and the conditions that the
+// modules decide-*.ts share.
 
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
 import { hasEnded } from '#lib/conductor/executions/has-ended.ts';
@@ -55,7 +55,7 @@ export function lastTask(execution: WholeExecution, referenceTaskName: string): 
   return tasksByAttempt(execution).findLast((task) => task.referenceTaskName === referenceTaskName);
 }
 
-/** Returns the tasks with later attempts after earlier ones. On Redis the engine lists attempts in any order. */
+/** Returns the tasks in the order of their attempts. An engine on Redis lists attempts in any order. */
 function tasksByAttempt({ tasks }: WholeExecution): readonly ExecutedTask[] {
   return tasks.toSorted((one, other) => (one.retryCount ?? 0) - (other.retryCount ?? 0));
 }
@@ -78,7 +78,9 @@ export function scopeOf(execution: WholeExecution): Record<string, Record<string
   return scope;
 }
 
-/** Returns true when `afterMs` have passed since `since` (milliseconds since 1970); false when it is 0 or undefined. */
+/**
+ * Returns true when `afterMs` have passed since `since` (milliseconds since 1970); false if `since` is 0 or undefined.
+ */
 export function hasElapsed(
   since: number | undefined,
   { now, afterMs }: Pick<DecisionContext, 'now' | 'afterMs'>,
@@ -132,14 +134,14 @@ export function isMissingRetry(execution: WholeExecution, context: Pick<Decision
   );
 }
 
-/** Number of grace periods by which no router's clock is expected to be ahead of the engine's. */
+/** A router's clock is expected to be ahead of the engine's clock by less than this number of grace periods. */
 const maxPeriodsAhead = 15;
 
 /**
  * Returns true for an open execution that will never get a task, because the engine was killed while it started the
  * execution. A router observes executions for `afterMs` to detect this. A run of the CLI is too short for that: it
- * detects only executions whose start was very long ago by its own clock. If that clock were ahead, a shorter period
- * would replace executions that are just being started.
+ * detects only executions whose start was very long ago by its own clock. If the period were shorter, a CLI whose clock
+ * is ahead would replace executions that are just being started.
  */
 export function isNeverScheduled(execution: WholeExecution, { now, unchangedMs, afterMs }: DecisionContext): boolean {
   if (hasEnded(execution) || execution.tasks.length > 0) return false;

@@ -46,7 +46,7 @@ export function createReconcileRounds({ config, definitions, api, readQueueSizes
 }
 
 /**
- * Creates a function that returns the same object while the definitions are equal, so that a reload without changes
+ * Creates a function that returns the same object until the definitions change, so that a reload without changes
  * repeats no work.
  */
 export function mdmDefinitionsOf(definitions: () => Definitions): () => MdmDefinitions {

@@ -129,7 +129,7 @@ export class Inspection {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
     open.markMissing(executionId, decision.case);
-    // The execution no longer waits for a permit: another router may have started its probe, which now counts here too.
+    // The execution no longer waits for a permit. If another router started its probe, this router counts it.
     open.markWaitingFor(executionId, undefined);
     const none = (reason?: string): ReconcileFinding => ({
       ...finding,
@@ -171,7 +171,7 @@ export class Inspection {
     } catch (error) {
       probeLimiter.release(executionId);
       if (!(error instanceof EngineError) || error.kind === 'unreachable') throw error;
-      // Otherwise, the rounds of a run would try it again before they reach the other executions.
+      // Without the pause, the rounds of a run would try this repair again before they reach the other executions.
       open.postpone(executionId, now());
       return none(error.message);
     }

@@ -45,8 +45,9 @@ const maxStaleRows = 10_000;
 export class OpenExecutions {
   readonly #entries = new Map<string, Entry>();
   /**
-   * Executions that have ended but that the index may still list as open. The value is the time (milliseconds since 1970)
-   * until which an open row is ignored as outdated. After it, the row may mean that an operator has retried the execution.
+   * Executions that have ended but that the index may still list as open. The value is the time (milliseconds since
+   * 1970) until which an open row is ignored as outdated. After that time, an open row may mean that an operator has
+   * retried the execution.
    */
   readonly #staleUntil = new BoundedMap<string, number>(maxStaleRows);
   readonly #firstPauseMs: number;
@@ -57,8 +58,8 @@ export class OpenExecutions {
   }
 
   /**
-   * True when no further ended executions should be scanned. Running executions do not count: thousands can wait for
-   * MDM or for the workers of one college, and must not hide what is missing elsewhere.
+   * True when no further ended executions should be scanned. Running executions do not count: ended executions must be
+   * scanned even while thousands of executions wait for MDM or for the workers of one college.
    */
   get isFull(): boolean {
     return [...this.#entries.values()].filter((entry) => entry.hasEnded).length >= maxEnded;
@@ -96,7 +97,7 @@ export class OpenExecutions {
     return [...this.#entries.values()].filter(({ dueAt }) => dueAt <= now).toSorted((a, b) => a.dueAt - b.dueAt);
   }
 
-  /** Makes every execution due now, because the definitions have changed or the times were wrong. */
+  /** Makes every execution due now, because the definitions have changed or the clock has been set back. */
   makeAllDue(now: number): void {
     for (const entry of this.#entries.values()) Object.assign(entry, { dueAt: now, pauseMs: this.#firstPauseMs });
     this.#staleUntil.clear();

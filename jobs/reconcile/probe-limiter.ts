@@ -1,4 +1,4 @@
-// A concurrency limiter for probes of each back end, which backs off from back ends that do not respond.
+// Limits the concurrent probes of each back end, and backs off from back ends that do not respond.
 
 /**
  * Maximum number of concurrent probes of a back end that responds: half of a worker process's default concurrency. When

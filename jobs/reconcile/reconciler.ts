@@ -33,7 +33,10 @@ const backlogPauseMs = 1_000;
 /** Number of consecutive failed rounds (about five minutes) after which the leader releases the lock. */
 const maxFailedRounds = 10;
 
-/** Values of the `outcome` label. All start at 0: an alert cannot compare a series that does not exist yet. */
+/**
+ * Values of the `outcome` label. The series of each value starts at 0, because an alert cannot compare a series that
+ * does not exist yet.
+ */
 const outcomes = ['done', 'failed', 'not_leader'] as const;
 
 /** Starts the loop; the first round starts at once. */

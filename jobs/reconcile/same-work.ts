@@ -79,8 +79,8 @@ async function needOf(
   const count = others.length + (isRestart ? 1 : 0);
   const later = isRestart ? others.filter((other) => compareByStart(other, execution) > 0) : others;
   const newest = later.toSorted(compareByStart).at(-1);
-  // The newest execution is itself inspected, unless the index lacks it. This function therefore replaces it only when
-  // it has had no task for a long time.
+  // The reconciler also inspects the newest execution, unless the index lacks it. Therefore, the work is started again
+  // only if the newest execution has had no task for a long time.
   if (newest !== undefined && !(isTaskless(newest) && hasElapsed(newest.startTime, waitAfter(count + 1))))
     return 'started';
   if (count >= maxExecutions) return { blocked: `${request.name} was started ${count} times for the same work` };

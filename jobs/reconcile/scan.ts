@@ -26,8 +26,8 @@ export class EndedScan {
   #readUpTo: number;
 
   /**
-   * @param options `overlapMs`: unless a scan finds a later row, the next scan starts this long before the end of its
-   *   range, in milliseconds, because rows can enter the index late
+   * @param options `overlapMs`: by how much the time ranges of two consecutive scans overlap, in milliseconds, because
+   *   rows can enter the index late. The ranges overlap less if the earlier scan found a row near the end of its range
    */
   constructor(api: ExecutionApi, options: { workflowType: string; from: number; lagMs: number; overlapMs: number }) {
     this.#pages = new PageReader(api);
@@ -39,7 +39,7 @@ export class EndedScan {
 
   /**
    * Reads the next rows at the time `now` (milliseconds since 1970), at most `maxPages` pages.
-   * @throws EngineError when a page cannot be read; the next call then reads again every row that this one has read
+   * @throws EngineError when a page cannot be read; the next call then reads again every row that this call has read
    */
   async next(now: number, maxPages: number): Promise<ScanResult> {
     const from = this.#readUpTo;
@@ -76,7 +76,7 @@ export class EndedScan {
         offset = 0;
       }
       if (read.isLast) {
-        // Without this, a workflow that never runs would be searched for from the beginning in every round.
+        // Without this, the scan of a workflow that never runs would start at the beginning in every round.
         this.#readUpTo = Math.max(this.#readUpTo, startOfSecond(until - this.#overlapMs));
         return true;
       }
@@ -90,7 +90,7 @@ export class OpenScan {
   readonly #pages: PageReader;
   /** Every execution that started before this time has been read in this rotation (milliseconds since 1970). */
   #readUpTo = 0;
-  /** Number of executions that were read and started after `#readUpTo`: more than 0 except on the first page. */
+  /** Number of executions that started after `#readUpTo` and have already been read; 0 only on the first page. */
   #offset = 0;
 
   constructor(api: ExecutionApi) {

@@ -1,4 +1,4 @@
-// The error of failed calls to the engine, in three kinds that callers handle differently.
+// The error thrown for failed calls to the engine. There are three kinds, which callers handle differently.
 
 /**
  * Kinds of failures.
@@ -15,7 +15,7 @@ export interface EngineErrorOptions {
   readonly isStarting?: boolean;
 }
 
-/** A failed call to the engine. Its kind says whether the call may have had an effect. */
+/** A failed call to the engine. Its kind indicates whether the call may have had an effect. */
 export class EngineError extends Error {
   override readonly name = 'EngineError';
   readonly kind: EngineErrorKind;

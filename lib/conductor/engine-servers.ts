@@ -1,4 +1,4 @@
-// A round-robin load balancer for the servers of one engine, which share one database, with failover.
+// A round-robin load balancer with failover for the servers of one engine, which share one database.
 
 import { lookup } from '#lib/http/lookup.ts';
 import { oneCallPerConnection, Pool } from '#lib/http/undici.ts';
@@ -28,12 +28,15 @@ interface Server {
 /** Interval between health checks of an excluded server, in milliseconds. */
 const probeEveryMs = 500;
 const healthTimeoutMs = 1_000;
-/** A timer can fire about this much before its deadline, which is rounded to milliseconds. */
+/**
+ * A timer can fire about this long before its deadline, in milliseconds, because the deadline is rounded to
+ * milliseconds.
+ */
 export const timerToleranceMs = 2;
 
 /**
  * Distributes calls over several servers. A server that does not respond to a call is excluded until its health check
- * succeeds, unless the call has a shorter deadline than the default one. A call that was not sent fails over to the
+ * succeeds, unless the call ended at a deadline shorter than the default. A call that was not sent fails over to the
  * next server. A call that may have arrived is never sent again, because its outcome is unknown. Excluded servers are
  * tried only when no other server is reachable. A single server is never excluded.
  */
@@ -46,7 +49,7 @@ export class EngineServers {
 
   constructor({ urls, timeoutMs, connections, onChange }: EngineServersOptions) {
     if (urls.length === 0) throw new Error('the engine needs at least one URL');
-    // With several servers, enough of a call's time must be left for the next server.
+    // With several servers, a failed attempt to connect must leave a call enough time for the next server.
     const connect = { timeout: urls.length === 1 ? 2_000 : 1_000, lookup };
     const options = { ...oneCallPerConnection, connections, keepAliveTimeout: 20_000, connect };
     this.#servers = urls.map((url) => ({
@@ -102,7 +105,7 @@ export class EngineServers {
     await Promise.all(this.#servers.map(({ pool }) => pool.close()));
   }
 
-  /** Returns all servers, starting with the next one each time; excluded servers come last. */
+  /** Returns all servers. Each call begins with the next server; excluded servers come last. */
   #rotation(): Server[] {
     const start = this.#next;
     this.#next = (start + 1) % this.#servers.length;

@@ -1,4 +1,4 @@
-// A client of the engine's REST API: keep-alive connections, one deadline per call, no retries.
+// A client of the engine's REST API, with keep-alive connections, one deadline per call, and no retries.
 
 import { EngineError } from './engine-error.ts';
 import { EngineContact } from './engine-contact.ts';
@@ -30,11 +30,11 @@ export interface EngineOptions {
   onServerChange?: EngineServersOptions['onChange'];
   /** First contact with the engine, shared by the clients of one engine. Default: not shared. */
   contact?: EngineContact;
-  /** Called at the end of every call, except those that their caller cancels. */
+  /** Called at the end of every call, except calls that their caller cancels. */
   observe?: (call: EngineCall) => void;
 }
 
-/** A call that has ended, with a response or without. */
+/** A call that has ended, with or without a response. */
 export interface EngineCall {
   request: EngineRequest;
   /** Start time (performance.now()), before the wait for a connection. */
@@ -45,14 +45,17 @@ export interface EngineCall {
   outcome: number | 'unreachable' | 'interrupted';
   /** See {@link EngineError}. */
   isStarting?: boolean;
-  /** True when the call ended without a response at its own deadline, which was shorter than {@link conclusiveAfterMs}. */
+  /**
+   * True when the call ended without a response at its own deadline, which was shorter than {@link conclusiveAfterMs}.
+   */
   endedEarly?: boolean;
 }
 
 /**
- * Returns the time in milliseconds after which a start without a response is a failure of the engine: half of the
- * general timeout, at most 5 s. A healthy engine starts an execution much faster, even under load. Deadlines of requests
- * are often as long as the general timeout or little shorter, so they must not all be inconclusive.
+ * Returns the time in milliseconds after which a missing response to a start counts as a failure of the engine: half of
+ * the general timeout, at most 5 s. A healthy engine starts an execution much faster, even under load. The deadline of
+ * a request is often as long as the general timeout or slightly shorter, so a call that reaches such a deadline must
+ * count as a failure, not as inconclusive.
  */
 export function conclusiveAfterMs(generalTimeoutMs: number): number {
   return Math.min(generalTimeoutMs / 2, 5_000);
@@ -82,20 +85,21 @@ export class Engine {
 
   /**
    * Starts a pinned workflow version and returns its execution id.
-   * @param withinMs deadline in milliseconds; has an effect only when it is shorter than the default one
+   * @param withinMs deadline in milliseconds; effective only when it is shorter than the default deadline
    */
   async startWorkflow(request: StartWorkflowRequest, withinMs = this.#timeoutMs): Promise<string> {
     const timeoutMs = Math.min(withinMs, this.#timeoutMs);
     return startedId(await this.#expect({ ...startRequest(request), timeoutMs }));
   }
 
-  /** Returns status and output, without the reason for a failure: see {@link getExecution}. */
+  /** Returns status and output, but not the reason for a failure: see {@link getExecution}. */
   async getStatus(executionId: string): Promise<ExecutionStatus> {
     return parseResponse(await this.#expect(statusRequest(executionId, { includeOutput: true })));
   }
 
   /**
-   * Returns the execution without its tasks, with `reasonForIncompletion`, which the shorter {@link getStatus} lacks.
+   * Returns the execution without its tasks, but with `reasonForIncompletion`, which the shorter response of
+   * {@link getStatus} lacks.
    */
   async getExecution(executionId: string, withinMs = this.#timeoutMs): Promise<ExecutionStatus> {
     const timeoutMs = Math.min(withinMs, this.#timeoutMs);
@@ -103,7 +107,7 @@ export class Engine {
     return parseResponse(await this.#expect({ ...request, timeoutMs }));
   }
 
-  /** Terminates an execution. No error when the execution has already ended, or when the engine does not know it. */
+  /** Terminates an execution. There is no error when the execution has already ended or the engine does not know it. */
   async terminate(executionId: string, reason: string): Promise<void> {
     const response = await this.request(terminateRequest(executionId, reason));
     if (response.status >= 500 && response.status !== 501) expectSuccess(response, 'terminate');
@@ -125,7 +129,9 @@ export class Engine {
     await this.#expect(transitionRequest(executionId, 'resume'));
   }
 
-  /** Fetches up to `count` due tasks without waiting: the engine's own long poll sleeps between its attempts. */
+  /**
+   * Fetches up to `count` due tasks without waiting, because the engine's own long poll sleeps between its attempts.
+   */
   async pollTasks(taskType: string, options: { count: number; domain?: string; workerId?: string }): Promise<Task[]> {
     const query = new URLSearchParams({ count: String(options.count), timeout: '0' });
     if (options.domain !== undefined) query.set('domain', options.domain);
@@ -135,7 +141,7 @@ export class Engine {
     );
   }
 
-  /** Reports a task's result. Idempotent: the engine ignores updates of tasks that have ended. */
+  /** Reports a task's result. This is idempotent: the engine ignores updates of tasks that have ended. */
   async updateTask(result: TaskResult): Promise<void> {
     await this.#expect({ method: 'POST', path: '/api/tasks', ...jsonBody(result) });
   }
@@ -161,7 +167,7 @@ export class Engine {
       return response;
     } catch (error) {
       const { kind, message, cause } = error as EngineError;
-      // The engine has not failed when the caller cancels the call.
+      // A call that its caller cancels is not a failure of the engine.
       if (request.signal?.aborted !== true) report(kind as 'unreachable' | 'interrupted');
       throw this.#contact.isMade ? error : new EngineError(kind, message, { cause, isStarting: true });
     }

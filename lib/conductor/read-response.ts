@@ -1,27 +1,27 @@
-// Parses responses from the engine's API and converts error responses to EngineErrors. Their messages may be logged.
+// Parses responses from the engine's API, and converts error responses to EngineErrors whose messages may be logged.
 
 import { scrubText } from '#lib/telemetry/error-tracking/scrub-text.ts';
 import { EngineError } from './engine-error.ts';
 import type { EngineResponse } from './send-call.ts';
 
-/** Body of an error response from the engine, or of the router in front of it. */
+/** Body of an error response from the engine, or from the router in front of it. */
 export interface ErrorBody {
   readonly message?: unknown;
   readonly validationErrors?: readonly { readonly path?: string; readonly message?: string }[];
-  /** Bulk calls: the reason by name of the definition. */
+  /** For bulk calls, the reason by name of the definition. */
   readonly bulkErrorResults?: Readonly<Record<string, string>>;
-  /** Problem document (RFC 9457), when the router responded instead of the engine. */
+  /** Type of a problem document (RFC 9457); present when the router responded instead of the engine. */
   readonly type?: unknown;
   readonly title?: unknown;
   readonly detail?: unknown;
 }
 
-/** Longest reason in a message, in characters. */
+/** Maximum length of a reason in a message, in characters. */
 const maxReasonLength = 300;
 
 /**
- * Returns the reasons for an error response. The engine's message for a status of 500 or more is omitted: it is the message
- * of an exception, which may quote SQL with the data of an execution.
+ * Returns the reasons for an error response. For a status of 500 or more, the engine's message is omitted: it comes
+ * from an exception and may quote SQL with the data of an execution.
  */
 function refusalReasons({ status, body }: EngineResponse): string[] {
   const { type, title, detail, message, validationErrors = [] } = readErrorBody(body);
@@ -32,9 +32,9 @@ function refusalReasons({ status, body }: EngineResponse): string[] {
 }
 
 /**
- * Returns the response when it is a success.
+ * Returns the response when its status is below 300.
  * @param call name of the call for the message, without data of an execution
- * @param scrub default true: removes personal data from the reason and truncates it
+ * @param scrub whether to remove personal data from the reason and truncate it; default: true
  * @throws EngineError `refused` with the engine's reason
  */
 export function expectSuccess(response: EngineResponse, call: string, { scrub = true } = {}): EngineResponse {
@@ -45,7 +45,10 @@ export function expectSuccess(response: EngineResponse, call: string, { scrub = 
   throw new EngineError('refused', `${call} responded with ${status}${reason === '' ? '' : `: ${reason}`}`, { status });
 }
 
-/** Parses a response as JSON. @throws EngineError `refused`, without a cause, because the parser's error quotes the text */
+/**
+ * Parses a response as JSON.
+ * @throws EngineError `refused`, without a cause, because the parser's error quotes the text
+ */
 export function parseResponse<T>({ body }: Pick<EngineResponse, 'body'>): T {
   try {
     return JSON.parse(body.toString('utf8')) as T;

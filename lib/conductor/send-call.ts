@@ -1,4 +1,4 @@
-// Sends one HTTP request to the engine and buffers the response: one deadline, no retries.
+// Sends one HTTP request to the engine and buffers the response, with one deadline and no retries.
 
 import type { Dispatcher } from 'undici';
 import { EngineError } from './engine-error.ts';
@@ -13,7 +13,7 @@ export interface EngineRequest {
   headers?: Record<string, string>;
   body?: string | Buffer;
   signal?: AbortSignal;
-  /** Deadline that replaces the default one, in milliseconds. */
+  /** Deadline in milliseconds, instead of the default deadline. */
   timeoutMs?: number;
   /** Strings of the JSON response are truncated to about this many bytes while they arrive. Default: not truncated. */
   longestString?: number;
@@ -24,7 +24,7 @@ export interface EngineResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Buffer;
-  /** Bytes received: more than `body` has when strings were truncated. */
+  /** Number of bytes received; more than `body` contains when strings were truncated. */
   received?: number;
 }
 
@@ -33,9 +33,9 @@ export type SendRequest = (request: EngineRequest) => Promise<EngineResponse>;
 
 /**
  * Sends a request and returns the response, whatever its status.
- * @param dispatcher undici dispatcher of one origin
- * @throws EngineError `unreachable` when no connection could be made or none was free in time; otherwise `interrupted`,
- *   including when `signal` aborts or the process was suspended past the deadline
+ * @param dispatcher undici dispatcher for one origin
+ * @throws EngineError `unreachable` when no connection could be made or none was free in time; `interrupted` for every
+ *   other failure, including an abort by `signal` and a suspension of the process past the deadline
  */
 export function sendCall(
   dispatcher: Dispatcher,
@@ -51,8 +51,8 @@ export function sendCall(
     timeoutMs,
     shortener: longestString === undefined ? undefined : new StringShortener(longestString),
   });
-  // The collector enforces the deadline: undici's timeouts start when the request has a connection, and restart with each
-  // chunk.
+  // The collector enforces the deadline: undici's timeouts start when the request has a connection, and restart with
+  // each chunk.
   dispatcher.dispatch(
     { ...call, headers: { accept: 'application/json', ...headers }, headersTimeout: 0, bodyTimeout: 0 },
     collector,
@@ -66,12 +66,15 @@ interface CollectorOptions {
   resolve: (response: EngineResponse) => void;
   reject: (error: EngineError) => void;
   signal: AbortSignal | undefined;
-  /** From the call to the last byte of the response, including the wait for a connection. */
+  /** Time in milliseconds from the call to the last byte of the response, including the wait for a connection. */
   timeoutMs: number;
   shortener: StringShortener | undefined;
 }
 
-/** Buffers one response. undici's `request` creates a stream for each body, which is too costly for a few hundred bytes. */
+/**
+ * Buffers one response. undici's `request` would create a stream for each body, which is too costly for a few hundred
+ * bytes.
+ */
 class ResponseCollector implements Dispatcher.DispatchHandler {
   readonly #options: CollectorOptions;
   readonly #deadline: NodeJS.Timeout;
@@ -91,7 +94,8 @@ class ResponseCollector implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Nothing has been written yet, so a late request is never sent. After a suspension, its timer may not have fired yet.
+    // Nothing has been written yet, so a late request is never sent. After a suspension of the process, the timer may
+    // not have fired yet.
     if (this.#isLate || this.#sinceCallMs() > this.#options.timeoutMs) return controller.abort(new Error('too late'));
     const { signal } = this.#options;
     if (signal === undefined) return;

@@ -1,10 +1,10 @@
-// Truncates the long strings of a JSON text while it arrives. The result is valid JSON.
+// Truncates the long strings in a JSON text while the text arrives. The result is valid JSON.
 
 const quote = 0x22;
 const backslash = 0x5c;
 const unicodeEscape = 0x75;
 
-/** Ends a truncated string. */
+/** Mark at the end of a truncated string. */
 export const cutMark = '…';
 const markBytes = Buffer.from(cutMark);
 
@@ -18,14 +18,17 @@ const isContinuation = (byte: number) => (byte & 0xc0) === 0x80;
 export class StringShortener {
   readonly #longest: number;
   #inString = false;
-  /** The previous byte was a backslash. */
+  /** True when the previous byte was a backslash. */
   #escaped = false;
-  /** Digits of a `\uXXXX` that have not arrived yet. */
+  /** Number of digits of a `\uXXXX` escape that have not arrived yet. */
   #digits = 0;
   #length = 0;
   #dropping = false;
 
-  /** @param longest bytes kept of a string, without the mark; a character or escape sequence is never split */
+  /**
+   * @param longest number of bytes to keep of each string, without the mark; a character or escape sequence is never
+   *   split
+   */
   constructor(longest: number) {
     this.#longest = longest;
   }

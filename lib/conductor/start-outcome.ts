@@ -5,8 +5,8 @@ import type { EngineCall } from './engine.ts';
 /**
  * For a call that starts an execution, returns its outcome; undefined for any other call.
  * - `failure`: the engine did not respond, or responded with 5xx.
- * - `inconclusive`: the call ended at its own deadline, which was too short to tell (`conclusiveAfterMs`). The engine
- *   may be healthy.
+ * - `inconclusive`: the call ended at its own deadline, which was shorter than `conclusiveAfterMs`. The engine may be
+ *   healthy.
  */
 export function startOutcomeOf({
   request: { method, path },

@@ -2,8 +2,8 @@
 
 /**
  * Starts a stopwatch.
- * @returns a function that returns the elapsed milliseconds. Linux's monotonic clock stops while the machine sleeps, and
- *   the wall clock may be adjusted, so the larger of the two differences counts.
+ * @returns a function that returns the elapsed milliseconds. Linux's monotonic clock stops while the machine sleeps,
+ *   and the wall clock may be adjusted, so the larger of the two differences counts.
  */
 export function startStopwatch(): () => number {
   const [monotonic, wall] = [performance.now(), Date.now()];

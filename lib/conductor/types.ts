@@ -1,4 +1,4 @@
-// Types of Conductor's API, reduced to the fields that the product uses. The names are Conductor's.
+// Defines the types of Conductor's API, reduced to the fields that the product uses, under Conductor's names.
 
 /** Status of an execution (`Workflow.WorkflowStatus`). */
 export type WorkflowStatus = 'RUNNING' | 'COMPLETED' | 'FAILED' | 'TIMED_OUT' | 'TERMINATED' | 'PAUSED';
@@ -13,15 +13,15 @@ export interface StartWorkflowRequest {
 }
 
 /**
- * Response of `GET /api/workflow/{id}/status`, which has no `reasonForIncompletion`, and the fields of a whole
- * execution that the router reads.
+ * Response of `GET /api/workflow/{id}/status`, which has no `reasonForIncompletion`. This type also contains the fields
+ * of a whole execution that the router reads.
  */
 export interface ExecutionStatus {
   workflowId: string;
   status: WorkflowStatus;
   output?: Record<string, unknown>;
   reasonForIncompletion?: string;
-  /** Time at which it was last resumed, retried or rerun, in milliseconds since 1970; 0 = never. */
+  /** Time at which the execution was last resumed, retried or rerun, in milliseconds since 1970; 0 = never. */
   lastRetriedTime?: number;
 }
 
@@ -34,15 +34,15 @@ export interface Task {
   workflowInstanceId: string;
   domain?: string;
   inputData?: Record<string, unknown>;
-  /** Polls that took the task, this one included. A retry or a rerun starts again at 0. */
+  /** Number of polls that returned the task, including this one. A retry or a rerun starts again at 0. */
   pollCount?: number;
-  /** Output and reason of the last result, when that was IN_PROGRESS. */
+  /** Output and reason of the last result, if its status was IN_PROGRESS. */
   outputData?: Record<string, unknown>;
   reasonForIncompletion?: string;
   [field: string]: unknown;
 }
 
-/** Body of `POST /api/tasks` (Conductor's `TaskResult`): what a worker reports. */
+/** Body of `POST /api/tasks` (Conductor's `TaskResult`): the result that a worker reports. */
 export interface TaskResult {
   taskId: string;
   workflowInstanceId: string;
@@ -51,7 +51,9 @@ export interface TaskResult {
   reasonForIncompletion?: string;
   callbackAfterSeconds?: number;
   workerId?: string;
-  /** True: the task stays with its worker. The engine ignores all other fields, and the status may be missing. */
+  /**
+   * When true, the task stays with its worker. The engine then ignores all other fields, and the status may be missing.
+   */
   extendLease?: boolean;
   [field: string]: unknown;
 }

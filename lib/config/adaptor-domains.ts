@@ -9,9 +9,10 @@ export function adaptorDomains(config: Config): Record<string, string> {
 }
 
 /**
- * Returns the distinct task domains in which requests for colleges are served. Undefined is the default pool, which
- * serves the colleges without a domain. If no adaptor has a URL, only the workers know which colleges these are, and
- * requests for every MIS code are served.
+ * Returns the distinct task domains in which requests for colleges are served. Undefined stands for the default pool,
+ * which serves the colleges without a domain. The default pool is left out when there is no default adaptor and every
+ * adaptor with a URL has a domain. If no adaptor has a URL, the default pool is included, because only the workers know
+ * which colleges they serve.
  */
 export function collegeDomains(config: Config): (string | undefined)[] {
   const domains = adaptorDomains(config);

@@ -1,8 +1,8 @@
 // Validates the names of plain back ends, which are part of configuration keys and task types.
 
 /**
- * Regular expression for the name of a back end, without anchors. Underscores are not allowed, because environment
- * variables contain `_` for `-`.
+ * Regular expression for the name of a back end, without anchors. Underscores are not allowed, because `_` stands for
+ * `-` in the name of an environment variable.
  */
 export const backEndNamePattern = '[a-z][a-z0-9-]{0,47}';
 

@@ -2,7 +2,7 @@
 
 /**
  * Returns the problem with a back end's base URL; null when the URL is valid.
- * @returns a sentence without the URL, which may contain a password
+ * @returns the predicate of a sentence, without the URL, which may contain a password
  */
 export function problemOfBackEndUrl(value: string): string | null {
   const { protocol, username, password, search, hash } = URL.parse(value) ?? {};

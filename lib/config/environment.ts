@@ -30,7 +30,10 @@ export function keyOfVariable(name: string): string | undefined {
   return nameByVariable.get(name);
 }
 
-/** Returns the environment as a layer, which is the last one. Empty variables count as not set. */
+/**
+ * Returns the environment as the last configuration layer, which overrides all others. Empty variables count as not
+ * set.
+ */
 export function readEnvironment(env: NodeJS.ProcessEnv): Layer {
   const values: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {

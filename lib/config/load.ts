@@ -35,8 +35,8 @@ export interface LoadOptions {
   /** Keys without a default that this program requires. */
   required?: readonly ConfigKey[];
   /**
-   * Whether last known good copies are used instead of remote files that cannot be fetched. Default: true. A reload sets
-   * false, because the active configuration is at least as new as the copies.
+   * Whether last known good copies are used instead of remote files that cannot be fetched. Default: true. A reload
+   * sets false, because the active configuration is at least as new as the copies.
    */
   useCopies?: boolean;
   /** Aborts the attempts to fetch remote files. */
@@ -68,8 +68,8 @@ const ajv = new Ajv({
   keywords: ['secret'],
   verbose: true,
   // Every program compiles this schema at startup. Validating the schema would mean compiling the meta-schema too,
-  // which takes longer, so a test validates it. Optimised code would take twice as long to generate and would run only
-  // a few times.
+  // which takes longer, so a test validates the schema instead. Optimised code would take twice as long to generate and
+  // would run only a few times.
   validateSchema: false,
   code: { optimize: false },
 });

@@ -107,7 +107,7 @@ function openAddresses(config: PartialConfig): string[] {
   return problems;
 }
 
-/** Returns whether an address has this scheme, without TLS, and a host that is not private. */
+/** Returns whether an address has this scheme, which does not use TLS, and a host that is not private. */
 function isPlainText(address: string | undefined, scheme: string): address is string {
   if (address === undefined) return false;
   const { protocol, hostname } = new URL(address);

@@ -1,4 +1,5 @@
-// Fetches remote property files, and keeps last known good copies for startups while their server is unavailable.
+// Fetches remote property files, and keeps last known good copies. A startup uses the copies when the server of the
+// files is unavailable.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -127,7 +128,8 @@ async function fetchOnce(
   } finally {
     clearTimeout(deadline);
     signal?.removeEventListener('abort', abort);
-    // Closes the connection if the body was not read. Otherwise, it stays open until the next garbage collection.
+    // Closes the connection if the body was not read. Without this call, the connection would stay open until the next
+    // garbage collection.
     abort();
   }
 }

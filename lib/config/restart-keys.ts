@@ -42,7 +42,10 @@ export interface ApplicableConfig {
   readonly needRestart: readonly ConfigKey[];
 }
 
-/** Returns the part of a loaded configuration that a running router can apply. @param started configuration at startup */
+/**
+ * Returns the part of a loaded configuration that a running router can apply.
+ * @param started configuration at startup
+ */
 export function applicable(loaded: Config, started: Config): ApplicableConfig {
   const needRestart: ConfigKey[] = restartKeys.filter((key) => !isDeepStrictEqual(loaded[key], started[key]));
   // The limit store needs a connection to Redis, which the router opens only at startup.

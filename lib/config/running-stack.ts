@@ -24,9 +24,9 @@ export interface RunningStack {
   readonly backEnds: string;
   /** `sqlite:<file>`, the database of the embedded engine. Absent when an external engine is used. */
   readonly engineDatabase?: string;
-  /** URL of the router's Redis. Absent when the router has none, or the URL contains a password. */
+  /** URL of the router's Redis. Absent when the router has no Redis, or the URL contains a password. */
   readonly redis?: string;
-  /** Prefix of the router's records in its Redis. Absent when the router has none. */
+  /** Prefix of the router's records in its Redis. Absent when the router has no Redis. */
   readonly recordsKeyPrefix?: string;
 }
 

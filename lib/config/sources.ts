@@ -13,7 +13,7 @@ export interface Layer {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** The values of all layers by key, and the origin of the layer that set each. */
+/** The values of all layers by key and, for each key, the origin of the layer that set it. */
 export interface MergedLayers {
   readonly values: Readonly<Record<string, string>>;
   readonly origins: Readonly<Record<string, string>>;

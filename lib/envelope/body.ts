@@ -41,12 +41,12 @@ export function encodeBody(bytes: Uint8Array): EncodedBody {
 /**
  * Returns the bytes of an encoded body; empty when there is no body.
  * @param maxBytes maximum size after decoding; default: unlimited
- * @throws RangeError when the body is larger, TypeError when it is not a string, its encoding is unknown or the text is
- *   not base64, Error when the compressed bytes are damaged
+ * @throws RangeError when the body is larger than `maxBytes`, TypeError when it is not a string, its encoding is
+ *   unknown or the text is not base64, Error when the compressed bytes are damaged
  */
 export function decodeBody({ body, bodyEncoding }: EncodedBody, maxBytes = Number.POSITIVE_INFINITY): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);
-  // Workers in other languages may report parsed JSON. Decoded as bytes, a list would become one byte per item.
+  // Workers in other languages may report parsed JSON. `Buffer.from` would convert a list to one byte per item.
   if (typeof body !== 'string') throw new TypeError('the body is not a string');
   const bytes = decode(body, bodyEncoding ?? 'text', maxBytes);
   if (bytes.length > maxBytes) throw new RangeError(`the body has more than ${maxBytes} bytes`);

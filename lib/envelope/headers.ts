@@ -113,7 +113,8 @@ export function pickHeaders(fields: Readonly<Record<string, unknown>>, allows: H
 }
 
 /**
- * Returns the names in `Connection`. Usually the only one is `keep-alive` or `close`, which is not the name of a field.
+ * Returns the names in `Connection`. Usually `Connection` contains only `keep-alive` or `close`, which are not names of
+ * fields.
  */
 function namedByConnection(value: unknown): string[] {
   return value === undefined

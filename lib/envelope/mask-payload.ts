@@ -65,7 +65,7 @@ function isClear(key: string, text: string): boolean {
   return Object.hasOwn(clearFields, key) && clearFields[key]?.test(text) === true;
 }
 
-/** Returns false for a field name that may be personal data, because a map may have persons as keys. */
+/** Returns false for a field name that may be personal data: the keys of a map may be the names or ids of persons. */
 function isFieldName(key: string): boolean {
   return fieldName.test(key) && scrubText(key) === key;
 }

@@ -9,7 +9,9 @@ export interface Outbound extends EncodedBody {
   /** HTTP status of the back end, 200 to 599. */
   statusCodeValue: number;
   headers: HeaderFields;
-  /** Time of the response to a write (RFC 3339, the worker's clock). MDM orders the changes of a person by this time. */
+  /**
+   * Time of the response to a write (RFC 3339, the worker's clock). MDM orders the changes of a person by this time.
+   */
   answeredAt?: string;
   /** Present when `headers` are escaped (see expressions.ts). */
   escaped?: true;

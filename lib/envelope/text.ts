@@ -10,8 +10,8 @@ export interface EncodedText {
 }
 
 /**
- * Returns true for a text that the engine stores unchanged: a text without NUL (PostgreSQL cannot store it), lone
- * surrogates (UTF-8 cannot encode them) and `${` (the engine would resolve it as an expression).
+ * Returns true for a text that the engine stores unchanged: a text that contains neither NUL (PostgreSQL cannot store
+ * it) nor lone surrogates (UTF-8 cannot encode them) nor `${` (the engine would resolve it as an expression).
  */
 export function isSafeText(text: string): boolean {
   return !text.includes('\0') && !hasExpression(text) && text.isWellFormed();

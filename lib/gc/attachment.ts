@@ -1,10 +1,10 @@
-// A per-object value store for requests and connections that does not delay garbage collection.
+// Attaches values to objects, such as requests and connections, without delaying garbage collection.
 
 /**
  * Like a WeakMap, but the value is a property of the object, under a private symbol.
  *
- * The value of a young WeakMap entry survives V8's minor collections even when it is unreachable. With one entry for each
- * request, such values were nearly half of all allocations.
+ * The value of a young WeakMap entry survives V8's minor collections even when it is unreachable. With one entry for
+ * each request, such values were nearly half of all allocations.
  */
 export class Attachment<O extends object, V> {
   readonly #key: symbol;

@@ -1,4 +1,4 @@
-// Collections with a maximum size that evict their oldest entry.
+// Provides collections with a maximum size that evict their oldest entry.
 
 import { TransientMap } from './transient-map.ts';
 

@@ -1,6 +1,6 @@
-// Counters by key. A key whose count returns to 0 is deleted, so idle keys use no memory.
+// Counts by key. A key whose count returns to 0 is deleted, so idle keys use no memory.
 
-/** Counts by key, with their total. */
+/** Counters by key, with their total. */
 export class KeyedCounter {
   readonly #sums = new Map<string, number>();
   #total = 0;

@@ -1,6 +1,9 @@
-// A Map for request-scoped entries: deleted values become garbage at the next minor collection.
+// A Map for request-scoped entries, whose deleted values become garbage at the next minor collection.
 
-/** Holds one value. Emptied on deletion, because discarded tables of the Map still refer to the box. */
+/**
+ * Holds one value. The box is emptied when the entry is deleted, because replaced tables of the Map still refer to the
+ * box.
+ */
 interface Box<V> {
   value: V | undefined;
 }
@@ -11,8 +14,8 @@ interface Box<V> {
  * V8 replaces the hash table of a Map after every few insertions and deletions. A replaced table keeps its entries and
  * points to its successor. Once a replaced table is in the old generation, all its successors and their entries survive
  * every minor collection until the next major one. With requests as values, such survivors were a third of all
- * allocations and were copied twice, with pauses of 30 ms. Therefore tables hold boxes here, and deleting an entry
- * empties its box. Keys remain in replaced tables: use ids or long-lived objects as keys.
+ * allocations and were copied twice, with pauses of 30 ms. Therefore, the tables of this map hold boxes, and deleting
+ * an entry empties its box. Keys remain in replaced tables: use ids or long-lived objects as keys.
  */
 export class TransientMap<K, V> {
   readonly #boxes = new Map<K, Box<V>>();

@@ -12,7 +12,10 @@ const decoders = new Map<string, Decode>([
   ['identity', (body) => body],
 ]);
 
-/** Maximum number of codings, because a decoder allocates up to `maxBytes` for each coding. */
+/**
+ * Maximum number of codings of one body. The number is limited, because decoding each of them allocates up to
+ * `maxBytes`.
+ */
 const maxCodings = 3;
 
 /** A message with the names of its header fields in lower case. */

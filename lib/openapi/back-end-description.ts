@@ -77,7 +77,10 @@ function addParameters(shared: readonly Parameter[], operation: Operation): Oper
   return inherited.length === 0 ? operation : { ...operation, parameters: [...inherited, ...own] };
 }
 
-/** Returns one message per described operation that the endpoint does not route, so that only existing paths are documented. */
+/**
+ * Returns one message per described operation that the endpoint does not route, so that only existing paths are
+ * documented.
+ */
 export function notRoutedBelow(
   description: BackEndDescription,
   prefix: string,

@@ -96,8 +96,8 @@ function withHeaders(responses: Responses, headers: Response['headers']): [strin
 }
 
 /**
- * Returns the header fields of a problem's response: a policy adds its fields when the problem is raised by that policy or
- * a later one. Any policy may raise `internal-error`.
+ * Returns the header fields of a problem's response: a policy adds its fields when the problem is raised by that policy
+ * or a later one. Any policy may raise `internal-error`.
  */
 function fieldsOfProblems(descriptions: readonly Description[]): FieldsOfProblem {
   return (code) => {

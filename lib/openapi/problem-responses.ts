@@ -100,7 +100,7 @@ const executionHeaders = {
   'X-Execution-Id': headerRef('XExecutionIdOptional'),
 };
 
-/** Returns the header fields that a status requires. A field that not all codes have is optional. */
+/** Returns the header fields that a status requires. A field that only some of the codes have is optional. */
 function headersOf(status: string, codes: readonly ProblemCode[]): Fields {
   switch (status) {
     case '400':

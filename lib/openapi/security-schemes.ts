@@ -9,7 +9,10 @@ export const schemes = {
   client: 'clientCredentials',
 } as const;
 
-/** Returns `components.securitySchemes`. Without a token endpoint in the route table, the scheme is a plain bearer token. */
+/**
+ * Returns `components.securitySchemes`. Without a token endpoint in the route table, the scheme is a plain bearer
+ * token.
+ */
 export function securitySchemes(operations: readonly Described[]): Record<string, unknown> {
   const tokenUrl = operations.find(({ descriptions }) => descriptions.some(({ tokenEndpoint }) => tokenEndpoint))?.path;
   const flows = { clientCredentials: { tokenUrl, scopes: scopesOf(operations) } };

@@ -1,8 +1,8 @@
-// The header field `WWW-Authenticate` for bearer tokens (RFC 6750 section 3).
+// Builds the header field `WWW-Authenticate` for bearer tokens (RFC 6750 section 3).
 
 const realm = 'realm="service-router"';
 
-/** What was wrong with the token. */
+/** The reason why a token was rejected. */
 export interface ChallengeError {
   /** Error code (RFC 6750 section 3.1). */
   readonly error: 'invalid_request' | 'invalid_token' | 'insufficient_scope';

@@ -9,8 +9,8 @@ export interface ProblemKind {
 }
 
 /**
- * Problem types by code. 503 means that a retry is safe: nothing was started, or only a read. 504 means that the
- * outcome is unknown, unless the problem type says otherwise. `docs/reference/errors.md` is generated from this
+ * Problem types by code. 503 means that a retry is safe: either nothing was started, or only a read was. 504 means that
+ * the outcome is unknown, unless the problem type says otherwise. `docs/reference/errors.md` is generated from this
  * catalogue.
  */
 export const problemKinds = {
@@ -35,7 +35,7 @@ export const problemKinds = {
   'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
   'header-fields-too-large': { status: 431, title: 'The request line or the header fields are too large' },
-  // The execution behind it
+  // The execution of the request
   'execution-unknown': { status: 404, title: 'There is no such execution' },
   'answer-pending': { status: 404, title: 'The execution has no response yet' },
   'execution-under-way': { status: 409, title: 'The execution has reached a worker' },
@@ -49,7 +49,7 @@ export const problemKinds = {
   'execution-timed-out': { status: 504, title: 'The workflow timed out' },
   'wait-budget-spent': { status: 504, title: 'The workflow did not finish before the response deadline' },
   'outcome-unknown': { status: 504, title: 'It is unknown whether the workflow was started' },
-  // The router and what it depends on
+  // The router and the systems on which it depends
   'engine-unavailable': { status: 503, title: 'The workflow engine is unavailable; no write was started' },
   'idempotency-unavailable': { status: 503, title: 'Idempotency keys cannot be checked; nothing was started' },
   overloaded: { status: 503, title: 'The router is overloaded; nothing was started' },

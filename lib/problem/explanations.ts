@@ -1,4 +1,4 @@
-// Explanations of the problem types for the pages below `/problems`, the OpenAPI document and docs/reference/errors.md.
+// Explains the problem types for the pages below `/problems`, the OpenAPI document and docs/reference/errors.md.
 
 import type { ProblemCode } from './catalogue.ts';
 

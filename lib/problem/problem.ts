@@ -1,4 +1,4 @@
-// The error class of all error responses, and its serialization as application/problem+json (RFC 9457).
+// Defines the error class for all error responses, and serializes it as application/problem+json (RFC 9457).
 
 import { type ProblemCode, problemKinds } from './catalogue.ts';
 
@@ -31,8 +31,8 @@ export class Problem extends Error {
 
   constructor(code: ProblemCode, options: ProblemOptions = {}) {
     const kind = problemKinds[code];
-    // Capturing a stack for every rejection is costly, and the stack is not used: the problem code says what happened,
-    // and the cause has its own stack.
+    // Capturing a stack for every rejection is costly, and the stack is not used: the problem code identifies the
+    // problem, and the cause has its own stack.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(options.detail ?? kind.title, { cause: options.cause });

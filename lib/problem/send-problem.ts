@@ -7,8 +7,8 @@ import { type Problem, type ProblemIds, problemDocument } from './problem.ts';
 const lingerMs = 1_000;
 
 /**
- * Responds with `problem`. When the head of the response has already been sent, the connection is cut instead, so that the
- * client detects the truncated response.
+ * Responds with `problem`. When the head of the response has already been sent, the connection is closed abruptly
+ * instead, so that the client detects the truncated response.
  */
 export function sendProblem(response: ServerResponse, problem: Problem, ids: ProblemIds): void {
   if (response.headersSent) {
@@ -30,8 +30,8 @@ export function sendProblem(response: ServerResponse, problem: Problem, ids: Pro
 }
 
 /**
- * Discards the rest of the request before the connection is closed. Closing a connection while the client is still sending
- * resets it, and the client may never receive the response (RFC 9112 section 9.6).
+ * Sends the body, discards the rest of the request, and then ends the response. If the connection were closed while the
+ * client is still sending, it would be reset, and the client might never receive the response (RFC 9112 section 9.6).
  */
 function endWhenRead(response: ServerResponse, body: Buffer): void {
   const { req: request } = response;

@@ -31,8 +31,8 @@ export interface ReadyMessage {
  * Exit codes: 0 = stopped gracefully, 1 = could not start, failed, or was ended during the stop, 128 + number of the
  * signal = ended by a signal during startup.
  * @param name name in logs
- * @param start starts the program. The message of an error that it throws is printed unchanged, so it must say what to
- *   do
+ * @param start starts the program. If it throws an error, the message of the error is printed unchanged, so the message
+ *   must say what to do
  */
 export async function runProgram(name: string, start: (log: Logger) => Promise<RunningProgram>): Promise<void> {
   allocateYoung();

@@ -18,7 +18,9 @@ export interface WatchOptions {
   readonly known?: FileDigests;
   /** Called after each change. */
   readonly onChange: () => void;
-  /** Called after each poll that finds the contents that were last reported, so that no file is partly written. */
+  /**
+   * Called after each poll that finds the same contents as the last report. At that time, no file is partly written.
+   */
   readonly onNoChange?: () => void;
 }
 

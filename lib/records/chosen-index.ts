@@ -13,8 +13,8 @@ import { createDropReport, type DropReportOptions, type ReportDropped } from './
 
 const dayMs = 86_400_000;
 /**
- * Minimum time between two reads of the `prune.…` keys, in milliseconds. They are read again because a reload may
- * change them, but not for each call, because listing all keys takes 0.05 ms.
+ * Minimum time between two reads of the `prune.…` keys, in milliseconds. The keys are read again because a reload may
+ * change them. They are not read for each record, because listing all keys takes 0.05 ms.
  */
 const readRulesMs = 1_000;
 
@@ -53,8 +53,8 @@ export interface RecordSources extends DropReportOptions {
 }
 
 /**
- * Returns the records of a router, as options of {@link createExecutionApi}; undefined without Redis. Dropped records
- * are reported.
+ * Returns the records of a router, for use in {@link createExecutionApi}; undefined without Redis. Dropped records are
+ * reported.
  */
 export function recordsOf({ redis, config, ...report }: RecordSources): Pick<IndexSources, 'records' | 'whenReady'> {
   if (redis === undefined) return { records: undefined };
@@ -63,7 +63,7 @@ export function recordsOf({ redis, config, ...report }: RecordSources): Pick<Ind
 
 /**
  * Returns the records in Redis, limited as configured.
- * @param config may be the live view of the active configuration
+ * @param config may be a live view of the active configuration, whose values change at a reload
  * @param onDropped called when records are dropped
  */
 export function createRecords(redis: Redis, config: Config, onDropped?: ReportDropped): ExecutionRecords {
@@ -72,7 +72,8 @@ export function createRecords(redis: Redis, config: Config, onDropped?: ReportDr
     keyPrefix: config['records.keyPrefix'],
     maxRecords: config['records.max'],
     onDropped,
-    // No execution is kept longer than the longest rule allows. One day is added because the prune job runs once a day.
+    // No execution is kept longer than the longest `prune.…` key allows. One day is added, because the prune job runs
+    // once a day.
     get correlationTtlMs() {
       return (longestRule() + 1) * dayMs;
     },

@@ -1,5 +1,5 @@
 // Stores execution records in Redis for engines without an index: one record for each execution, and one for each write
-// before it starts.
+// whose start is not confirmed yet.
 //
 // Keys, after the prefix: `executions` (hash: execution id → record), `started` and `open` (sorted sets of ids by start
 // time), `ended` (sorted by the time at which the end was recorded), `starts` (unconfirmed starts of writes, by time),
@@ -43,8 +43,8 @@ export interface RecordedExecution extends ExecutionRecord {
 export interface NewRecord {
   readonly record: RecordedExecution;
   /**
-   * True when the execution was just found open. If the record contains an end, it is outdated, because the execution
-   * has been retried since.
+   * True when the execution was just found open. If the record contains an end, that end is outdated, because the
+   * execution has been retried since.
    */
   readonly reopens: boolean;
   /** Whether anything looks for the execution by its correlation id; false for a read without an Idempotency-Key. */
@@ -128,7 +128,7 @@ export class ExecutionRecords {
   /**
    * Records an execution. If the execution is already recorded, its record stays; with `reopens`, the recorded end is
    * removed. Never rejects: during an outage, the command runs once Redis responds again.
-   * @param start the unconfirmed start of the execution, whose record is removed
+   * @param start the unconfirmed start of the execution; the record of this start is removed
    */
   put(added: NewRecord, start?: Omit<UnconfirmedStart, 'startedAt'>): Promise<void> {
     return this.#redis.runEventually(this.#putCommand(added, start), () => this.#options.onDropped?.('redis', 1));
@@ -230,7 +230,7 @@ export class ExecutionRecords {
 
   #runEnd(client: RedisClient, executionId: string, status: WorkflowStatus): Promise<unknown> {
     const keys = ['executions', 'open', 'ended'].map((name) => this.#key(name));
-    // This is the time at which the command runs, because an outage may have postponed the command.
+    // `Date.now()` is read when the command runs, because an outage may have postponed the command.
     return client.eval(endScript, { keys, arguments: [executionId, status, String(Date.now())] });
   }
 

@@ -36,8 +36,8 @@ interface Names extends Pick<RecordedExecution, 'executionId' | 'workflow' | 'st
 }
 
 /**
- * Builds a record. An execution that an event has started is recorded without a caller: its input contains copies of
- * the request and the id of the source execution.
+ * Builds a record. If an event has started the execution, the record has no caller, because the request in the input is
+ * only a copy from the source execution. The input of such an execution contains the id of the source execution.
  */
 function recordFrom({ correlationId, ...names }: Names, input: Input, reopens: boolean): NewRecord {
   const { method, route, clientId, requestId } = input['executionId'] === undefined ? callerOf(input) : {};

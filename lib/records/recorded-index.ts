@@ -144,8 +144,8 @@ export class RecordedIndex implements ExecutionIndex {
     const isNewestFirst = order === 'newest';
     let range: Pick<RecordRange, 'after' | 'before'> = rangeOf(query, set);
     /**
-     * Ids at the last millisecond of the previous chunk. The next chunk begins with that millisecond, so it skips these
-     * ids.
+     * Ids whose time is the last millisecond of the previous chunk. The next chunk begins with that millisecond and
+     * contains these ids again, so they are skipped.
      */
     let seen = new Set<string>();
     for (;;) {

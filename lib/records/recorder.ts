@@ -20,8 +20,8 @@ export interface StartRecord {
 export interface ExecutionRecorder {
   /**
    * Records a start before the request is sent to the engine.
-   * @param isLookedUp false when no record is needed before the start: a lost read has no effect, and nothing looks for
-   *   its execution
+   * @param isLookedUp false for a read without an Idempotency-Key. Nothing looks for the execution of such a read, so
+   *   its start is not recorded before the request is sent
    * @throws EngineError when it is unknown whether the engine has an index, or when Redis does not respond. The caller
    *   must not start anything then
    */

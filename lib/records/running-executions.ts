@@ -30,7 +30,8 @@ export class RunningExecutions {
   /**
    * Records the running executions of these workflows. Default: all workflows; old unconfirmed starts are then removed
    * as well.
-   * @throws RedisUnavailable when Redis does not accept a record, because a search would not find its execution
+   * @throws RedisUnavailable when Redis does not accept a record: without the record, a search would not find the
+   *   execution
    */
   async record(workflows?: readonly string[]): Promise<void> {
     for (const workflow of workflows ?? (await this.#workflows())) {

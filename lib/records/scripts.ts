@@ -22,17 +22,17 @@ local function forget(id, prefix)
 end`;
 
 /**
- * Maximum number of records that one call drops, because Redis executes nothing else in the meantime. It is more than
- * one, so that the number of records decreases after an operator has lowered the limit.
+ * Maximum number of records that one call drops. It is small, because Redis executes nothing else during the call. It
+ * is more than one, so that the number of records decreases after an operator has lowered the limit.
  */
 const maxDropped = 10;
 
 /**
- * Records an execution and removes the record of its start in the same step, so that an outage cannot lose both. An
- * execution that is already recorded keeps its record and is reopened at most. Returns the number of records dropped
- * because of the limit. KEYS: executions, started, open, ended, starts, correlation (optional). ARGV: id, record, start
- * time, limit (0: none), time to live, prefix, whether to reopen an execution that is already recorded (1 or 0), start
- * and token (both optional).
+ * Records an execution and removes the record of its start in the same step, so that an outage cannot lose both. If the
+ * execution is already recorded, its record stays; if the execution is to be reopened, only the recorded end is
+ * removed. Returns the number of records dropped because of the limit. KEYS: executions, started, open, ended, starts,
+ * correlation (optional). ARGV: id, record, start time, limit (0: none), time to live, prefix, whether to reopen an
+ * execution that is already recorded (1 or 0), start and token (both optional).
  */
 export const putScript = `${forget}
 if KEYS[6] then
@@ -67,9 +67,10 @@ return dropped`;
 
 /**
  * Records the end of an execution. Returns 1 when the record was changed; 0 when it already has this status or does not
- * exist. The script removes an entry before it adds one, because a full Redis rejects a script only before its first
- * write (redis/src/script.c, scriptVerifyOOM). Pruning selects executions by the time of their recorded end, so a full
- * Redis could not be pruned otherwise. KEYS: executions, open, ended. ARGV: id, status, time.
+ * exist. The first write of the script is a removal, because a full Redis rejects a script only if its first write
+ * needs memory (redis/src/script.c, scriptVerifyOOM). The script must work on a full Redis: pruning selects executions
+ * by the time of their recorded end, so without this script a full Redis could not be pruned. KEYS: executions, open,
+ * ended. ARGV: id, status, time.
  */
 export const endScript = `
 local known = redis.call('hget', KEYS[1], ARGV[1])

@@ -1,4 +1,5 @@
-// Starts a router's Redis connection with its metric, and provides the notice that `/health/ready` shows during an outage.
+// Starts a router's Redis connection with its metric, and provides the notice that `/health/ready` shows during an
+// outage.
 
 import type { Registry } from 'prom-client';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
@@ -12,7 +13,7 @@ export interface ConnectRedisOptions {
   readonly metrics: Registry;
 }
 
-/** Returns a connection that is established in the background. Stop everything that uses it before you stop it. */
+/** Returns a connection that is established in the background. Before you stop it, stop everything that uses it. */
 export async function connectRedis({ url, log, metrics }: ConnectRedisOptions): Promise<Redis> {
   const { Redis } = await import('./redis.ts');
   const redis = new Redis(url, log);

@@ -16,8 +16,8 @@ export interface RedisOptions {
   /**
    * True for a program that reads and deletes, such as the prune job. Redis permits both while its memory is full, so
    * an OOM error affects only the command that received it. Default: false, for a router. Everything for which a router
-   * uses Redis begins with a write, so a full Redis is an outage, with its readiness notice, its metric and postponed
-   * records.
+   * uses Redis begins with a write, so a router treats a full Redis as an outage: readiness shows a notice,
+   * `router_redis_up` is 0, and records are postponed.
    */
   readonly worksWhenFull?: boolean;
 }
@@ -93,8 +93,8 @@ export class Redis {
   #sent = 0;
   #settled = 0;
   /**
-   * Values of `#sent` at the latest ticks. Replies arrive in order, so an old value is the number of commands that must
-   * be settled by now.
+   * Values of `#sent` at the latest ticks. The oldest value counts the commands whose deadline has passed. Replies
+   * arrive in order, so at least this number of commands must be settled by now.
    */
   #sentAt: number[] = [];
   #sentAtLastCheck = 0;
@@ -164,8 +164,8 @@ export class Redis {
    * Runs a command whose reply is not needed. During an outage, or when too many commands are pending, the command is
    * postponed. At most 10,000 commands are postponed. Beyond that, the first command without `onDropped` is dropped or,
    * if there is none, the first command.
-   * @param onDropped called if the command will never run, because it was dropped or Redis refuses it. Omit it if
-   *   nothing is lost without the command: an unreleased lock, for example, expires
+   * @param onDropped called if the command will never run, because it was dropped or Redis refuses it. Omit it if the
+   *   command may be lost. The release of a lock, for example, may be lost, because the lock expires
    * @returns a promise that resolves when the command has run, is dropped, or is postponed during an outage; never
    *   rejects
    */

@@ -1,4 +1,6 @@
 // Defines the buckets of all histograms of request durations.
 
-/** Upper bounds in seconds: from a response that the router itself generates to the end of a long wait. */
+/**
+ * Upper bounds in seconds. The smallest are for responses that the router itself generates, the largest for long waits.
+ */
 export const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60];

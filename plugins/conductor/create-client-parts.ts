@@ -31,7 +31,7 @@ export interface ClientDependencies {
   readonly longPolls: LongPolls;
 }
 
-/** Creates the shared dependencies. @param dependencies its `engine` has the connections for client requests */
+/** Creates the shared dependencies. @param dependencies `engine` must use the connections for client requests */
 export function createClientDependencies(
   services: SharedServices,
   dependencies: AsyncDependencies & CancellationDependencies,

@@ -31,8 +31,8 @@ const effectOfOutage =
   'writes are refused, because the records of executions are in Redis when the engine has no index';
 
 /**
- * Creates the lookup. The router asks the engine in the background whether it has an index. If the engine has none,
- * this is logged once.
+ * Creates the lookup. The router asks the engine in the background whether it has an index. A missing index is logged
+ * once.
  * @param engine connection through which the engine is asked
  */
 export function createExecutionLookup(

@@ -49,7 +49,10 @@ interface InUse {
   eventHandlers: readonly EventHandler[];
 }
 
-/** Creates the state that all policies share, so that a task update through one policy can wake a waiter of another. */
+/**
+ * Creates the state that all policies share, so that a task update through one policy can wake a waiter of another
+ * policy.
+ */
 export function createSharedState(services: SharedServices) {
   const { config, log, draining } = services;
   const { admission, backEnds } = createAdmission(services);

@@ -69,8 +69,8 @@ export const misCodesDeclaration = declarePolicy({
 /**
  * Creates the policy. It runs after `bearer`. `client.<client id>.misCodes` lists the MIS codes that a client may name;
  * clients without that key are not limited. Every MIS code in the decoded path must be listed: the path parameter, and
- * each segment that follows a segment `after`. A path that ends with the segment `after` names all colleges and is
- * rejected. With `adaptors`, the college in the path parameter must have an adaptor.
+ * each segment after the segment that the parameter `after` names. A path that ends with that segment names all
+ * colleges and is rejected. With `adaptors`, the college in the path parameter must have an adaptor.
  * @throws Problem `forbidden`, `unknown-college`
  */
 export function createMisCodesPolicy(config: Config): Policy {

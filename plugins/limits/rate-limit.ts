@@ -16,7 +16,7 @@ import type { RateLimitResult, RateLimitWindow, RateLimitStore } from './store/r
 const parameters = Type.Object(
   {
     requests: Type.Integer({ minimum: 1, description: 'requests in one window' }),
-    // A longer delay overflows Node's timers (2^31 - 1 ms), which then fire at once.
+    // A window of more than 2^31 - 1 ms would overflow Node's timers, which then fire at once.
     perSeconds: Type.Integer({
       minimum: 1,
       maximum: 2_000_000,

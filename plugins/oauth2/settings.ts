@@ -56,8 +56,8 @@ function readAlgorithms(names: readonly string[], problems: string[]): ReadonlyS
 }
 
 /**
- * Reads the accepted token types. When access tokens have the type of ID tokens, only the audience distinguishes them
- * (RFC 8725 section 3.12).
+ * Reads the accepted token types. When access tokens have the same type as ID tokens, only the audience distinguishes
+ * an access token from an ID token (RFC 8725 section 3.12).
  */
 function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
   const types = new Set(config['oauth.acceptedTypes'].map(normalizeType));

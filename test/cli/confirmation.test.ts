@@ -6,7 +6,7 @@ import { confirm } from '../../cli/confirmation.ts';
 
 const ask = { yes: false, json: false };
 
-/** Returns a terminal whose operator types `answer`, or closes the terminal when it is undefined. */
+/** Returns a terminal whose operator types `answer`, or closes the terminal when `answer` is undefined. */
 function operator(answer: string | undefined) {
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const output = new PassThrough();

@@ -19,7 +19,7 @@ let status: string;
 let breaksAt: string;
 /** The execution whose task a worker takes once the execution has been read. */
 let taken: string | undefined;
-/** The execution that the engine returns only once. */
+/** The execution that the engine returns only at the first read; later reads get no response. */
 let unreadable: string | undefined;
 
 beforeEach(async () => {

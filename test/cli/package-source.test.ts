@@ -36,7 +36,8 @@ describe('in an installation', () => {
 
   it.each([
     ['a URL', 'https://files.example/service-router-1.2.3.tgz'],
-    // For a version, npm could use another registry, because the gateway does not have the installation's .npmrc.
+    // A version would not be enough: npm could use another registry, because the gateway does not have the
+    // installation's .npmrc.
     ['a registry', 'https://registry.example/service-router/-/service-router-1.2.3.tgz'],
   ])('from %s: the URL', (_what, resolved) => {
     install(resolved);

@@ -21,7 +21,7 @@ describe('the options', () => {
 
   it.each([
     ['a folder without a file', ['--folder', 'plugins/conductr', '--least', '90'], 'plugins/conductr has no file'],
-    ['such a folder beside another', ['--folder', 'lib', '--folder', 'libs'], 'libs has no file'],
+    ['a folder without a file, beside another folder', ['--folder', 'lib', '--folder', 'libs'], 'libs has no file'],
     ['a prefix of the name of a folder', ['--folder', 'plugins/cond'], 'plugins/cond has no file'],
     ['a percentage that is not a number', ['--folder', 'lib', '--least', 'abc'], 'a number from 0 to 100, not abc'],
     ['an empty percentage', ['--folder', 'lib', '--least', ''], 'a number from 0 to 100'],

@@ -49,7 +49,7 @@ export function readCoverage(dir: string, rootDir: string, files: readonly strin
   });
 }
 
-/** Parses a report. Returns an empty list for an incomplete one, as left by a process that was killed while writing. */
+/** Parses a report. Returns an empty list for a report that is incomplete because its process was killed. */
 function parse(text: string): readonly ScriptCoverage[] {
   try {
     return (JSON.parse(text) as { result: ScriptCoverage[] }).result;

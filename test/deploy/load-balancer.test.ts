@@ -244,7 +244,7 @@ describe('HAProxy with haproxy.cfg', requires('haproxy'), () => {
     expect([a.got.length, b.got.length]).toEqual([0, 4]);
   });
 
-  it('all routers are shutting down → requests still reach them, as executions need the reports', async () => {
+  it('all routers are shutting down → requests still reach them, as workers have results to report', async () => {
     a.ready = b.ready = false;
     a.draining = b.draining = true;
     await serving([]);
@@ -300,7 +300,7 @@ describe('limits on connections', requires('haproxy', 'linux'), () => {
 
   it('above CONNECTIONS_PER_ADDRESS, a connection is closed at once; the others and other addresses are not affected', async () => {
     await start({ env: { CONNECTIONS_PER_ADDRESS: '3' } });
-    // HAProxy may accept them in another order.
+    // HAProxy may accept the connections in another order.
     const opened = await open(4);
     await pollUntil('one connection to be closed', () => opened.some(isClosed));
     const [other] = await open(1, '127.0.0.2');

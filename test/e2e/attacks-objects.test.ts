@@ -63,7 +63,10 @@ const started = () => attacked.engine.requests.filter(({ target }) => target ===
  */
 const ownCalls =
   /^GET \/api\/(?:metadata\/(?:workflow|taskdefs)\/[\w-]+|event|workflow\/[0-9a-f-]{36}(?:\/status)?)(?:\?|$)|^DELETE \/api\/workflow\/[0-9a-f-]{36}/;
-/** Returns the other calls that reached the engine. None of the calls that these tests attempt matches `ownCalls`. */
+/**
+ * Returns the calls that reached the engine and do not match `ownCalls`. None of the calls that these tests attempt
+ * matches `ownCalls`.
+ */
 const reached = () =>
   attacked.engine.requests.map(({ method, target }) => `${method} ${target}`).filter((one) => !ownCalls.test(one));
 

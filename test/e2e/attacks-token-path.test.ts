@@ -34,7 +34,9 @@ beforeEach(() => {
   attacked.provider.requests.length = 0;
 });
 
-/** The router counts attempts by address, so each test uses a new one; all of 127.0.0.0/8 belongs to this machine. */
+/**
+ * The router counts attempts by address, so each test uses a new address. All of 127.0.0.0/8 belongs to this machine.
+ */
 let lastAddress = 1;
 const newAddress = () => `127.0.0.${(lastAddress += 1)}`;
 
@@ -217,7 +219,8 @@ describe('no oracle', () => {
       return { headers, body };
     };
     expect(own(unknown)).toEqual(own(wrong));
-    // Both cause the same single request to the provider, so response times differ only by the provider's own time.
+    // The wrong secret and the unknown client cause the same single request to the provider, so response times differ
+    // only by the provider's own time.
     const shape = ({ method, target, headers, body }: (typeof work)[0]) => ({
       method,
       target,

@@ -178,7 +178,8 @@ describe('running executions', () => {
   it('of the workflow that publishes the event of a changed handler are counted for that handler', async () => {
     await on.prepare();
     const handler = `event-handlers/mdm-share${files.suffix}-{mis}.json`;
-    // In a separate domain, because workers of a shared stack would take the task and end the execution.
+    // Starts the execution in a separate domain: otherwise, workers of a shared stack would take the task and end the
+    // execution.
     const id = await on.startExecution(`mdmWF${files.suffix}`, 1, { mdm_notify: files.suffix });
     files.set(handler, ['condition'], 'true');
     expect((await on.run('plan', '--no-diff')).stdout).toContain(

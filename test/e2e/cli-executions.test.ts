@@ -97,12 +97,12 @@ describe('executions list', () => {
     expect(stdout).not.toMatch(/Metropolis|Nobody-knows-it|\u001b/);
   });
 
-  it('does not list a request under the id of another client that its path contains', async () => {
+  it('does not list a request as that of another client whose id is part of its path', async () => {
     await demo('/movies/x,%20clientId=somebody-else');
     expect(await list('--client', 'somebody-else')).toEqual([]);
   });
 
-  it('finds failed executions by state; lists the known states and routes and exits with 1 for others', async () => {
+  it('finds failed executions by state; for an unknown state or route, lists the known ones (exit 1)', async () => {
     const failed = idOf((await demo('/adaptor/777/x')).headers);
     expect((await list('--route', 'adaptor', '--state', 'failed')).map(({ executionId }) => executionId)).toContain(
       failed,

@@ -98,8 +98,8 @@ describe('two routers with Redis', requires('redis'), () => {
     expect(startsAndResults / reads).toBeGreaterThanOrEqual(2);
     expect(startsAndResults / reads).toBeLessThanOrEqual(2.05);
     // A router also reads the status of an execution that takes much longer than the average, as some do on a busy
-    // machine. If wake-ups between the routers failed, half of the reads would need such a status read: those completed
-    // through the other router.
+    // machine. If wake-ups between the routers failed, half of the reads would need a status read, because the other
+    // router receives the results of their tasks.
     expect(statusReads / reads).toBeLessThanOrEqual(0.25);
     // Each router polls the engine once a second, regardless of the load.
     expect(polls).toBeLessThanOrEqual(4 + 2.5 * seconds);

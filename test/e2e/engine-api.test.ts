@@ -156,7 +156,7 @@ describe('workers', () => {
 
   it('polls whose workers have disconnected take no task', async () => {
     const leave = new AbortController();
-    // More polls than the workers of the stack have open.
+    // Sends more polls than the workers of the stack hold open.
     const gone = Array.from({ length: 20 }, () =>
       worker(api(`/tasks/poll/batch/${taskType}?count=1&timeout=20000`), { signal: leave.signal }).catch(
         () => undefined,

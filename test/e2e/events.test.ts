@@ -94,7 +94,7 @@ describe('the event of a PATCH', () => {
     expect(await correlated('mdmWF', executionId)).toHaveLength(1);
   });
 
-  it('a PATCH with status 300, 404, 409, 500 or none, a GET, a PUT, and version 1 start nothing', async () => {
+  it('a PATCH with 300, 404, 409, 500 or no status, a GET, a PUT, and a PATCH in version 1 start nothing', async () => {
     const quiet = [
       await route('PATCH', 300),
       await route('PATCH', 404),

@@ -73,7 +73,10 @@ afterAll(async () => {
   await proxy?.stop();
 });
 
-/** Registers a workflow with task types that this product's own definitions do not use but others may. */
+/**
+ * Registers a workflow with task types that do not occur in this product's definitions, but may occur in those of other
+ * gateways.
+ */
 async function registerDrawn(): Promise<void> {
   const simple = (name: string) => ({ name: 'movies_intake', taskReferenceName: name, type: 'SIMPLE' });
   const definition = {

@@ -67,7 +67,7 @@ it('returns 504 outcome-unknown for a write when the engine returns 500 after st
   expect([status, problem]).toEqual([504, 'outcome-unknown']);
 });
 
-it('no fault violated an invariant, every invariant except I2 was checked, and no wait remains', async () => {
+it('no invariant was violated, all except I2 were checked, and the router waits for no execution', async () => {
   await world.untilServed();
   await load.stop();
   const { violations, judged } = world.verdict();

@@ -115,7 +115,8 @@ describe('a process that is stopped and continued', () => {
 it('a late second execution for an Idempotency-Key is terminated, and the back end gets no second write', async () => {
   const path = newPath();
   const keyed = { ...write, headers: { ...write.headers, 'idempotency-key': randomUUID() } };
-  // The response deadline is short; a repetition gets the response of the same execution.
+  // The response deadline is short, so the first request may get 504. A repeated request gets the response of the same
+  // execution.
   const first = await pollUntil('the response', async () => {
     const answer = await demo(path, keyed);
     return answer.status === 200 && answer;

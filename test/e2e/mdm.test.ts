@@ -18,7 +18,8 @@ beforeAll(async () => {
     workers: { MDM_RETRYWINDOWSECONDS: '4', MDM_RETRYMAXDELAYSECONDS: '1' },
   });
   [demo, ops] = await Promise.all([callerFor(stack.url), callerFor(stack.url, 'ops')]);
-  // The engine may take a minute to subscribe to the queue of a new handler, so this waits for it once.
+  // The engine may take a minute to subscribe to the queue of a new handler. The set-up waits for that, so that no test
+  // has to.
   const first = await patchPerson('0320991', newCccid());
   await untilExecution('mdmWF', executionOf(first), 'COMPLETED');
 });

@@ -21,7 +21,8 @@ beforeAll(async () => {
   stack = await shareStack({
     engineUrl: engineOfRun().url,
     router: { PAYLOAD_KEY: old },
-    // One step ahead of the router: workers decrypt with the old key and encrypt with the next one.
+    // The workers are one step ahead of the router in the rotation: they encrypt with the next key, but can still
+    // decrypt with the old one.
     workers: { PAYLOAD_KEY: next, PAYLOAD_DECRYPTIONKEYS: old },
     colocatedDomain: null,
   });

@@ -195,7 +195,7 @@ describe('a task that is dispatched directly', () => {
     expect(await answer).toMatchObject({ status: 502 });
   });
 
-  it('is refused when its result names another execution', async () => {
+  it('is not completed by a result that names another execution', async () => {
     const answer = reader('/movies/x');
     const [task] = await poll();
     const elsewhere = { workflowInstanceId: '00000000-0000-0000-0000-000000000000' };
@@ -438,7 +438,7 @@ describe('a router that is killed', () => {
     expect(await Promise.all(lost)).toEqual(['lost', 'lost']);
     worker = await callerFor(stack.url, 'worker');
     reader = await readerOf(stack.url);
-    // The new router knows only the id of the first task, which the engine still has in its queue.
+    // The new router knows the first task only from the id in the result. The engine still has this task in its queue.
     expect((await report(inHand!)).status).toBe(200);
     expect((await execution(inHand!.workflowInstanceId)).status).toBe('COMPLETED');
     const [other] = await poll();

@@ -1,5 +1,5 @@
 // Tests of a router whose reload switches to a new workflow version and adds a college: its reconciler repairs lost
-// events of both.
+// events of the new version and of the new college.
 
 import { randomBytes } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 // Tests of the reconciler: it finds PATCHes whose event or follow-up execution the engine has lost, and repairs them.
-// Two routers that do not know of each other run it at the same time.
+// Two routers that do not know of each other run the reconciler at the same time.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -175,7 +175,7 @@ describe('an event that cannot be published', () => {
     second = await startProgram('gateway/main.ts', stack.routerEnv);
   });
 
-  it('is retried; then MDM is notified without it, and the response stays available', async () => {
+  it('is retried; then MDM is notified without the event, and the response stays available', async () => {
     const before = await metricOf('router_reconciled_total');
     const definition = (await engine('/metadata/workflow/college-adaptorWF?version=2')).json<{
       tasks: { decisionCases?: Record<string, Record<string, unknown>[]> }[];
@@ -331,7 +331,8 @@ describe('a PATCH with an unknown outcome', () => {
   const domain = 'lost';
 
   /**
-   * Takes the task of a PATCH like a worker that never reports, and terminates the execution. Returns the execution id.
+   * Takes the task of a PATCH, as a worker that never reports would, and terminates the execution. Returns the
+   * execution id.
    */
   async function takeAndAbandon(cccid: string, applied: boolean): Promise<string> {
     const { text: source } = await engine('/workflow', 'POST', {

@@ -32,7 +32,8 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     const router = { REDIS_URL: engine.redis.url, RECONCILER_INTERVALMS: '500', RECONCILER_AFTERMS: '3000' };
     stack = await startStack({ engineUrl: proxy.url, router });
     demo = await callerFor(stack.url);
-    // The engine may take a minute to subscribe to the queue of a new handler, so this waits for it once.
+    // The engine may take a minute to subscribe to the queue of a new handler. The set-up waits for that, so that no
+    // test has to.
     const first = await patch('0320991', newCccid());
     expect(first.status).toBe(200);
     await untilShared(executionOf(first), 90_000);
@@ -116,7 +117,8 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     const source = executionOf(await patch('0318204', cccid));
     await untilShared(source);
     const person = `${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`;
-    // The share of an earlier PATCH of this person may arrive later, and is then corrected.
+    // The share of an earlier PATCH of this person may arrive after this one. The worker then sends the newer cccid
+    // once more.
     await pollUntil('the other college to have the cccid', async () => (await call(person)).json()['cccid'] === cccid);
   });
 
@@ -140,8 +142,8 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     );
     const shown = (await cli('executions', 'show', source, '--json')).json<{ follows: { workflow: string }[] }>();
     expect(shown.follows.map(({ workflow }) => workflow)).toEqual(expect.arrayContaining(['mdmWF', 'mdm-shareWF']));
-    // Only plans, and with the configured rules: rules that would delete executions that the reconciler needs are
-    // refused.
+    // `--dry-run` deletes nothing. The configured rules apply, because `prune` refuses rules that would delete
+    // executions that the reconciler needs.
     const planned = await cli('prune', '--dry-run', '--no-events', '--json');
     expect(planned.json()).toMatchObject({ ok: true, rules: expect.any(Array) });
     expect((await cli('reconcile', '--dry-run', '--json')).json()).toMatchObject({ ok: true, findings: [] });

@@ -117,7 +117,7 @@ describe('an execution whose next attempt was lost', requires('full', 'redis'), 
   it('is retried even after the engine has marked it as completed without the lost attempt', async () => {
     const taskType = 'mdm_share';
     const { workflowId } = await startHung('mdm-shareWF', taskType, system);
-    // No router started the execution, so only a search adds it to the records.
+    // No router started the execution, so Redis has no record of this execution until a search finds the execution.
     await api.search({ statuses: ['RUNNING'] }, { offset: 0, size: 1 });
     // Evaluates the execution, as the engine's sweeper would do after half a minute.
     await api.decide(workflowId);

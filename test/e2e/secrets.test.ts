@@ -181,7 +181,7 @@ describe.each([
     return JSON.parse(body.toString('utf8')) as { workflowId: string; status: string }[];
   }
 
-  /** Cuts the connection to the engine while one request is in progress, then sends another. */
+  /** Cuts the connection to the engine while one request is in progress, then sends another request. */
   async function provokeOutage(): Promise<void> {
     const running = ask('a request that loses its engine', `/adaptor/001/mock/faults/slow/5000?n=${personal('lost')}`);
     await pollUntil('the request to reach the back end', async () => {

@@ -140,7 +140,7 @@ describe('in a browser', requires('full', 'chromium'), () => {
     const received = page.waitForResponse('**/status/view*');
     released.resolve();
     await (await received).finished();
-    // The script has handled the response before the page evaluates this.
+    // When this call returns, the script has already handled the response.
     await page.evaluate('fetch("/livez").then((response) => response.text())');
     expect(await page.textContent('#live')).toBe('paused');
     expect(await page.locator('#late').count()).toBe(0);

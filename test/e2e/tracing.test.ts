@@ -322,7 +322,7 @@ describe('Server-Timing and the stages', () => {
     for (let asked = 0; asked < 20; asked++) await demo('/movies/Metropolis');
     const after = await calls();
     expect(after.start - before.start).toBe(20);
-    // Occasionally a fetch of tasks overtakes a result, which is then sent again.
+    // A fetch of tasks sometimes overtakes a result; the result is then sent again.
     expect(after.report - before.report).toBeGreaterThanOrEqual(20);
     expect(after.report - before.report).toBeLessThan(25);
   });

@@ -95,7 +95,7 @@ const logOf = ({ program }: VersionedRouter) =>
     .map((line) => JSON.parse(line) as LogLine);
 
 describe('shares', () => {
-  // So many clients that a hash gives one of the versions a fifth of them or less only once in 300,000 runs.
+  // With this many clients, a version gets a fifth of them or less in only one of 300,000 runs.
   const many = clients(60);
 
   it('both versions are used, and each client gets the same one every time, on every router', async () => {
@@ -127,7 +127,8 @@ describe('shares', () => {
       );
       expect(line).toMatchObject({ msg: 'response sent', workflowVersion: version });
     }
-    // Finding the two clients took one request from each of twelve clients, twice.
+    // Each call of `clientOf` sends one request as each of twelve clients; the other two requests are those of this
+    // test.
     const after = [await seen('1'), await seen('2')];
     expect(after.map((count, n) => count - (before[n] ?? 0)).reduce((sum, count) => sum + count)).toBe(26);
     expect(await metric(router, 'router_executions_total', { version: '2', outcome: 'answered' })).toBeGreaterThan(0);
@@ -265,8 +266,8 @@ describe('the guard', () => {
   });
   const pins = (version: string) =>
     `versions: ${version}\n              versionGuard: { failurePercent: 20, windowMs: 60000, minRequests: 5 }`;
-  // Each version needs `minRequests` requests. The tests send requests from all clients, because any number of clients
-  // may get version 1.
+  // The guard needs `minRequests` requests of each version. The tests send requests as all clients, because the number
+  // of clients that get a version depends on the random name of the workflow.
   const outOf = (at: VersionedRouter, version: string) =>
     metric(at, 'router_version_removed', { route: 'adaptor', version });
 

@@ -1,4 +1,4 @@
-// Fuzz tests of the running router with unusual requests, and with bytes that are almost requests. They are short by
+// Fuzz tests of the running router with unusual requests and with mutations of valid requests. The tests are short by
 // default and long with `npm run fuzz`.
 //
 // A failure prints its seed and the bytes, in the notation of the corpus: add these bytes to test/wire/corpus/fuzz/.

@@ -21,7 +21,7 @@ let worker: Caller;
 let canary: Server;
 let canaryAddress: string;
 let canaryConnections = 0;
-/** How the back end responds to a request, by a word that the request contains. */
+/** Functions that respond to a request, each by a word that the request contains. */
 const reactions = new Map<string, (socket: Socket, request: string) => void>();
 
 const plainAnswer = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok';
@@ -537,6 +537,6 @@ it('no request in this file made the router fail', async () => {
     .output()
     .split('\n')
     .filter((line) => line.includes('"level":"error"'));
-  // The engine has no event handler for the college of this file, which the router logs ten seconds after its start.
+  // Ten seconds after its start, the router logs that the engine has no event handler for the college of this file.
   expect(errors.filter((line) => !line.includes('mdm-share-888'))).toEqual([]);
 });

@@ -23,7 +23,9 @@ const endpoints = {
   '64-mib': () => 'bytes/67108864',
 } as const;
 
-/** `refusing`: no connection · `endless`: a response that never ends · for the others see `endpoints` */
+/**
+ * All moods: those in `endpoints`, `refusing` (accepts no connection) and `endless` (sends a response that never ends).
+ */
 export const backEndMoods = [...(Object.keys(endpoints) as (keyof typeof endpoints)[]), 'refusing', 'endless'] as const;
 export type BackEndMood = (typeof backEndMoods)[number];
 

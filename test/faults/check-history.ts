@@ -8,7 +8,7 @@ import { type Invariant, invariants, type Violation } from './violation.ts';
 
 export interface Verdict {
   readonly violations: readonly Violation[];
-  /** Violations that the measured loss of a killed Redis explains: data that it had not synced was not durable. */
+  /** Violations that the measured loss of a killed Redis explains: data that Redis had not synced was not durable. */
   readonly explained: readonly Violation[];
   /** Number of checks of each invariant: of writes for I1, of PATCHes and persons for I2, of successes for I3 … */
   readonly judged: Readonly<Record<Invariant, number>>;
@@ -105,8 +105,8 @@ const changesBackEnd = ({ method, route }: Invoke) => isWrite(method) && reaches
 export const isSuccess = (status: number) => status >= 200 && status <= 299 && status !== 202;
 
 /**
- * I1: an operation is sent to the back end and applied at most once, and no request that was sent there is reported as
- * not started.
+ * I1: an operation is sent to the back end and applied at most once, and no request that reached the back end is
+ * reported as not started.
  */
 function* writtenOnce({ invoke, ends, received, applied }: Operation): Generator<string> {
   if (!changesBackEnd(invoke) || invoke.auth !== 'good') return;
@@ -166,8 +166,8 @@ function* agrees({ mis, id, cccid, mdm, others }: PersonEvent): Findings {
 
 /**
  * Returns true when MDM must have the value of the person's own college: MDM knows the person, and the last change was
- * a PATCH (MDM is not notified of a PUT) that no other write overlapped. Earlier changes may overlap, since the last
- * one replaces their value.
+ * a PATCH (MDM is not notified of a PUT) that no other write overlapped. Earlier changes may overlap, because the last
+ * change replaces their values.
  */
 function isComparable({ mis, id, mdm }: PersonEvent, operations: readonly Operation[]): boolean {
   if (mdm === undefined) return false;

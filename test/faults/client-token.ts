@@ -16,7 +16,7 @@ export async function keepToken(url: string, clientSecret: string, everyMs = ren
   const timer = setInterval(() => void renew(), everyMs);
   return {
     value: () => tokens.at(-1) as string,
-    /** Returns every token of the run: a log may contain one that was replaced long ago. */
+    /** Returns every token of the run: a log may contain a token that was replaced long ago. */
     all: (): readonly string[] => tokens,
     stop: () => clearInterval(timer),
   };

@@ -56,8 +56,8 @@ const losses: Readonly<Record<ComponentKind, Loss>> = {
 };
 
 /**
- * The loss of the router's Redis when the engine has no index: the router records every write in Redis before it starts
- * the write.
+ * The effect of losing the router's Redis when the engine has no index: in this case, the router records every write in
+ * Redis before it starts the write.
  */
 export const recordsLoss: Loss = { breaks: ['keyed'], spares: ['movies', ...withoutExecution] };
 

@@ -12,7 +12,7 @@ import { listenOnLoopback } from '../../dev/loopback-server.ts';
  * - `slow`: delays every call by 2 s
  * - `500`: responds with 500; the engine does not get the call
  * - `500-after`: replaces the engine's response with 500
- * - `html`, `empty`, `half-json`, `wrong-json`: replaces the engine's response with 200 and such a body
+ * - `html`, `empty`, `half-json`, `wrong-json`: replaces the engine's response with 200 and a body of this kind
  * - `garbage`: responds with bytes that are not HTTP; the engine does not get the call
  * - `reset`: resets the connection after the engine has responded
  */

@@ -51,7 +51,7 @@ export interface FaultEngine extends EngineNode {
   readonly databaseUrl: string | undefined;
   /** The PostgreSQL server that only these engines use, if any. */
   readonly server: ServerProcess | undefined;
-  /** Proxy between the engines and that server. */
+  /** Proxy between the engines and `server`, if any. */
   readonly databaseProxy: BreakableProxy | undefined;
   /** The Redis server that only this engine uses, if it stores its data in Redis. */
   readonly redis: RedisServer | undefined;
@@ -75,8 +75,8 @@ export interface FaultEngineOptions {
   /** When Redis syncs its append-only file. Default: `everysec`. */
   readonly appendfsync?: AppendFsync | undefined;
   /**
-   * Folder in which an SQLite file with the definitions is kept for the next run, which then need not boot an engine to
-   * register them.
+   * Folder in which an SQLite file with the definitions is kept. The next run then need not start an engine to register
+   * them.
    */
   readonly templateDir?: string | undefined;
   /** Environment variables of the engines. */
@@ -95,7 +95,7 @@ interface Storage {
 
 /**
  * Starts engines, registers the definitions, and restarts the engines: an engine listens at once to the events of
- * handlers that exist at its start, but takes up to a minute for those of later handlers.
+ * handlers that exist at its start, but takes up to a minute to listen to the events of later handlers.
  * @throws Error with a readable message when something is missing
  */
 export async function startFaultEngine(kind: EngineKind, options: FaultEngineOptions = {}): Promise<FaultEngine> {

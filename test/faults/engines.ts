@@ -1,4 +1,4 @@
-// Provides the engines of a run: one for all cases, except for cases that need a separate one.
+// Provides the engines of a run: one for all cases, except for cases that need a separate engine.
 
 import type { AppendFsync } from '../stack/redis-server.ts';
 import type { Case } from './cases/case.ts';

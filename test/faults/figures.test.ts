@@ -39,7 +39,7 @@ const fault = (at: number, more: Partial<FaultDescription> = {}): AnyEvent => ({
 const repaired = (at: number, what = 'x'): AnyEvent => ({ at, actor: 'nemesis', event: 'repaired', what });
 
 describe('recovery', () => {
-  it('begins with the repair, the outage with the fault; both end with the first success of a later request', () => {
+  it('begins with the repair, the outage with the fault; each ends with the first success of a later request', () => {
     const events = [
       ...[read('early', 0), fault(50), repaired(100), answer('early', 110)],
       ...[read('refused', 120), answer('refused', 130, 503), read('served', 140), answer('served', 180)],

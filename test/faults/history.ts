@@ -13,7 +13,9 @@ export type HistoryEvent = { readonly at: number } & (
       readonly event: 'invoke';
       readonly op: string;
       readonly route: Route;
-      /** Method. For a request for the outcome of an execution: the method of the request that started it. */
+      /**
+       * Method. For a request for the outcome of an execution: the method of the request that started the execution.
+       */
       readonly method: string;
       /** Request target at the back end. */
       readonly target: string;

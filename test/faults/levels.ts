@@ -1,4 +1,5 @@
-// Reads the resources that a router uses at one moment. After a load, they must return to the level before it.
+// Reads the resources that a router uses at one moment. After a load, these figures must return to their level before
+// the load.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { readCounts } from '../stack/metrics.ts';

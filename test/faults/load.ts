@@ -53,7 +53,7 @@ type Kind = keyof typeof mix;
 const kinds = Object.entries(mix).flatMap(([kind, share]) => Array<Kind>(share).fill(kind as Kind));
 /** Kinds that a separate client sends, because the other clients may all be waiting for an execution. */
 const withoutExecution = ['health', 'refused', 'token', 'refused'] as const;
-/** Longest pause of that client, in milliseconds. */
+/** Longest pause of the separate client, in milliseconds. */
 const withoutExecutionMs = 250;
 
 /** Starts the clients. */

@@ -30,7 +30,7 @@ const run = (cases: readonly string[], env: Record<string, string> = {}) => {
   return { status, stdout, stderr };
 };
 
-it('a case that must mount a file system, and a user who may not: not run', () => {
+it('a case that must mount a file system is not run for a user who may not mount one', () => {
   const { status, stdout } = run(['engine-disk-full', 'redis-data-lost']);
   expect(stdout).toMatch(/^engine-disk-full: not run, .*needs permission to mount/m);
   expect(stdout).toMatch(/^redis-data-lost: not run, /m);

@@ -9,7 +9,10 @@ type ExecutionObservation = Omit<Extract<HistoryEvent, { event: 'execution' }>, 
 /** Number of executions that are read concurrently. */
 const concurrentReads = 8;
 
-/** Calls `append` for each execution of an acknowledged write. The event says whether the engine still has it. */
+/**
+ * Calls `append` for each execution of an acknowledged write. The event says whether the engine still has the
+ * execution.
+ */
 export async function observeExecutions(
   engineUrl: string,
   events: readonly AnyEvent[],

@@ -229,7 +229,10 @@ export class Operations {
     }
   }
 
-  /** Tries one router after another while they refuse the connection: a router that refuses it has received nothing. */
+  /**
+   * Tries one router after another while the routers refuse the connection: a router that refuses a connection has
+   * received nothing.
+   */
   #send(request: Request): Promise<Outcome> {
     const sending = async () => {
       const { random, urls } = this.#options;

@@ -51,7 +51,7 @@ export interface WorldParts {
   readonly redis: RedisServer | undefined;
   readonly components: readonly Component[];
   readonly routers: readonly ProgramComponent[];
-  /** The default pool of the first router comes first. */
+  /** The workers of the first router's default pool come first. */
   readonly workers: readonly ProgramComponent[];
   /** Output of processes that have ended. */
   readonly endedTexts: readonly WrittenText[];
@@ -189,8 +189,8 @@ class WorldActions {
   }
 
   /**
-   * Sends a request to each route every 200 ms until one on that route succeeds. Does not wait for earlier requests,
-   * which may take their whole budget; the number of requests in flight is limited.
+   * Sends a request to each route every 200 ms until a request to that route succeeds. Does not wait for earlier
+   * requests, which may take their whole budget; the number of requests in flight is limited.
    * @throws Error after `timeoutMs` (default: 90 s) multiplied by the slack
    */
   async untilServed(
@@ -218,7 +218,7 @@ class WorldActions {
   /**
    * Waits until MDM and all colleges know every successful change and, when `nothingMissing` is true, until no
    * reconciler has work left. Gives up when the remaining work has not decreased for `timeoutMs` multiplied by the
-   * slack. In both cases, it then adds the values of all persons to the history.
+   * slack. In both cases, the values of all persons are then added to the history.
    * @returns a description of the pending work; undefined when there is none
    */
   async untilAtRest({
@@ -251,7 +251,7 @@ class WorldActions {
       if (quietSince !== undefined && now - quietSince >= (nothingMissing ? quietMs : 0)) return (left = '') === '';
       return now - progressAt > timeoutMs * slack || now - startedAt > longestRestMs;
     };
-    // Longer than the deadlines of `hasEnded`, which apply first.
+    // `hasEnded` has shorter deadlines, which apply first.
     const options = { timeoutMs: 2 * longestRestMs, everyMs: restLookMs };
     await pollUntil('the run to settle', hasEnded, options);
     for (const person of await observe()) history.append(person);

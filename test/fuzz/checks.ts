@@ -13,7 +13,7 @@ export function wrongWith(answer: RawAnswer, seenIds: Set<string>): string | nul
   const { status, headers, body } = answer;
   if (status === 100) return null;
   if (JSON.stringify(answer).includes(reflected)) return 'the response contains what the client sent';
-  // These responses show that the machine is too slow for the test, not a failure of the router.
+  // These responses show that the machine is too slow for the test, not that the router fails.
   const busy = /"\/problems\/(?:overloaded|wait-budget-spent)"/.test(body);
   if (status >= 500 && !busy) return `a failure: ${status} ${body}`;
   const id = headers['x-request-id'] ?? '';

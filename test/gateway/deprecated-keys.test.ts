@@ -1,5 +1,5 @@
-// Tests of a router that is configured with a deprecated key: one warning at startup, and `${…}` in the gateway
-// configuration.
+// Tests of a router that is configured with a deprecated key: it logs one warning at startup, and `${…}` in the gateway
+// configuration may name the deprecated or the current key.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';

@@ -108,7 +108,7 @@ describe('the access log of a request without a complete response', () => {
     return { server, logged, statuses, send };
   }
 
-  it('the router shuts down → 504 with the reason, and at debug for workers', async () => {
+  it('the router shuts down → 504 with the reason; for workers, at level debug', async () => {
     const { server, logged, statuses, send } = await startHeld();
     const held = [await send('/movies'), await send('/polls')];
     await server.stop(50);

@@ -146,7 +146,7 @@ describe('connections that the server has ended', () => {
 
   it('are destroyed beyond 200, the oldest first', async () => {
     await start();
-    // Its timer, which would destroy them after a second, is not started.
+    // The test does not start the timer of these connections, which would destroy ended connections after a second.
     const ended = new Connections(limits, new Registry(), () => false);
     const accepted: Socket[] = [];
     const listener = createServer({ allowHalfOpen: true }, (socket) => {
@@ -180,14 +180,14 @@ describe('pipelined requests', () => {
     await connection.end();
   });
 
-  it('without end close the connection while the first one is in progress', async () => {
+  it('that never stop: the connection is closed while the first request is in progress', async () => {
     await start(patient);
     await open(first + get.repeat(16 + 1 + 9)).end(5_000);
     await pollUntil('the first request to be abandoned', () => gone === 1);
     expect(await closedFor('too-many-requests')).toBe(1);
   });
 
-  it('without end, in several chunks on many connections: each connection is closed and counted once', async () => {
+  it('that never stop, in several chunks on many connections: each connection is closed and counted once', async () => {
     await start({ ...patient, maxConnections: 100, maxConnectionsPerAddress: 100 });
     const flood = Array.from({ length: 20 }, () => open(first + get.repeat(3_000)));
     for (const connection of flood) await connection.end();

@@ -35,7 +35,7 @@ const config: GatewayConfig = {
   plugins: { all: { package: './all.ts' } },
   policies: ['known', 'full', 'silent', 'answers'],
   pipelines: {
-    // Express Gateway matches endpoints in their own order, not in the order of the pipelines.
+    // Express Gateway matches endpoints in the order of `apiEndpoints` above, not in the order of the pipelines.
     limited: {
       apiEndpoints: ['movies', 'adaptor', 'ofHost', 'sameForAll', 'colleges'],
       policies: [{ known: null }, { full: null }, { answers: null }],

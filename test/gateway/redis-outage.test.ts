@@ -52,7 +52,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
     const clients = String(await redis.command('CLIENT', 'LIST'))
       .trim()
       .split('\n');
-    // The other connection is the one that sends this command.
+    // One of the two connections is the test's own, which sends this command.
     expect(clients).toHaveLength(2);
   });
 
@@ -74,7 +74,7 @@ describe('a router whose Redis hangs', requires('redis'), () => {
   });
 
   it('reports each outage in the log, in a metric and in the readiness notices', async () => {
-    // On a busy machine, Redis may seem to hang again, which writes both lines again.
+    // On a busy machine, Redis may seem to hang again; the router then logs both lines again.
     for (let outage = 1; outage <= 2; outage++) {
       const [losses, recoveries] = [countOf('Redis does not respond'), countOf('Redis responds again')];
       redis.hang();

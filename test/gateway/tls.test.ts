@@ -72,7 +72,7 @@ async function restart(headersTimeoutMs: number): Promise<void> {
   server = await start(headersTimeoutMs);
 }
 
-/** Sends one request, for which only the certificate with that name is trusted. */
+/** Sends one request over a connection that trusts only the certificate with the name `trusted`. */
 async function send(trusted: string, method: string, body = ''): Promise<{ status: number; body: string }> {
   const ca = readFileSync(join(folder, `${trusted}.crt`));
   const sent = request(server.url, { method, ca, agent: false }).end(body);

@@ -48,7 +48,7 @@ export async function createBroker() {
     async start() {
       if (isRunning(child)) return;
       const log = openSync(join(dir, 'output.log'), 'a');
-      // Its own process group, because the script starts Erlang as its child.
+      // The script runs in its own process group, because it starts Erlang as a child and `kill` must end both.
       child = spawn(server, [], { env, detached: true, stdio: ['ignore', log, log] });
       await pollUntil('RabbitMQ to listen', () => listens(port, child), { timeoutMs: 90_000, everyMs: 100 });
     },

@@ -112,8 +112,8 @@ export function whyNot(names: readonly Requirement[]): string {
 }
 
 /**
- * Returns options that skip tests for this reason, or empty options when the reason is empty; for requirements of only
- * one file.
+ * Returns options that skip tests for this reason, or empty options when the reason is empty. For a requirement that
+ * only one file has.
  */
 export function notRunBecause(reason: string): TestOptions {
   return reason === '' ? {} : { skip: true, meta: { notRun: reason } };

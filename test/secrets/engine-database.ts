@@ -10,8 +10,8 @@ export interface EngineStore {
   /** Returns the content of each table as text. */
   tables(): Promise<Map<string, string>>;
   /**
-   * Returns the database files by name; their free pages and write-ahead log still contain deleted data. Empty when a
-   * database server keeps the files.
+   * Returns the database files by name; their free pages and write-ahead log still contain deleted data. The result
+   * is empty when a database server keeps the files.
    */
   files(): Map<string, Buffer>;
 }

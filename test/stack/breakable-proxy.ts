@@ -69,8 +69,8 @@ export async function startBreakableProxy(target: string) {
     /** Ends a freeze and forwards the delayed bytes. */
     thaw: () => set(true, true),
     /**
-     * Closes one end of every current connection without telling the other: no FIN and no RST, as when a machine or a
-     * firewall forgets the connections. Data that the other end still sends is discarded. New connections work.
+     * Closes one end of every current connection without telling the other end: no FIN and no RST, as when a machine or
+     * a firewall forgets the connections. Data that the other end still sends is discarded. New connections work.
      */
     loseEnd(end: 'client' | 'upstream') {
       for (const connection of connections) {
@@ -83,7 +83,7 @@ export async function startBreakableProxy(target: string) {
         lost.destroy();
       }
     },
-    /** Number of half-open connections: those of which one end is lost and the other one is still open. */
+    /** Number of half-open connections: connections of which one end is lost and the other end is still open. */
     get halfOpen() {
       return orphans.size;
     },

@@ -7,7 +7,7 @@ import { type Program, startProgram } from './program.ts';
 export async function startCheckedRouter(env: Record<string, string>): Promise<Program> {
   const router = await startProgram('gateway/main.ts', env);
   const url = String(router.ready['url']);
-  // Later, the system can give the port to the server of another test.
+  // After the router has ended, the system may give its port to the server of another test.
   router.process.once('exit', () => describeNothingOf(url));
   await checkAnswersOf(url);
   return router;

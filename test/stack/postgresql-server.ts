@@ -42,7 +42,10 @@ function ownerOfServer(): { uid: number; gid: number } | undefined {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** Rejects while the server does not respond, or responds with an error because it is still recovering. */
+/**
+ * Returns true when the server accepts connections. Rejects while the server does not respond, or responds with an
+ * error because it is still recovering.
+ */
 async function acceptsConnections(port: number): Promise<boolean> {
   const sql = postgres({ host: '127.0.0.1', port, username: 'postgres', max: 1, connect_timeout: 1 });
   return sql`SELECT 1`.then(() => true).finally(() => sql.end({ timeout: 0 }));

@@ -10,8 +10,8 @@ import { findFreePort } from '../../dev/setup/ports.mjs';
 import { serverProcess } from './server-process.ts';
 
 /**
- * A client that is duplicated for each command: `createClient` with options other than those of its last call creates a
- * class with all commands, which takes 30 ms.
+ * Each command uses a duplicate of this client. A call of `createClient` with options that differ from those of its
+ * last call would create a class with all commands, which takes 30 ms.
  */
 const template = createClient({ socket: { connectTimeout: 1_000, reconnectStrategy: false } });
 

@@ -21,7 +21,9 @@ export function leaveIdle(parts: readonly Part[]): void {
   idle.push(...parts.filter(({ program }) => program.isAlive()));
 }
 
-/** Returns an idle process of this entry with the same variables, or starts one. It then belongs to the caller. */
+/**
+ * Returns an idle process of this entry with the same variables, or starts one. The process then belongs to the caller.
+ */
 export async function provide(entry: string, env: Record<string, string>): Promise<Part> {
   return takeIdle(entry, env) ?? { entry, env, program: await startProgram(entry, env) };
 }

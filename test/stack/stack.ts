@@ -96,7 +96,8 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
     known.push(part);
     return part.program;
   };
-  // A program that a test has started itself is never reused: no stack asks for one with an empty environment.
+  // A program that a test has started itself gets an empty environment here. No stack asks for a program with an empty
+  // environment, so this program is never reused.
   const partOf = (entry: string) => (program: Program) =>
     known.find((part) => part.program === program) ?? { entry, env: {}, program };
   const stack = {
@@ -124,7 +125,7 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
         router: [partOf(entries.router)(stack.router)],
         workers: stack.workers.map(partOf(entries.workers)),
       });
-      // Later, the system can give the port to the server of another test.
+      // Turns off the check of responses, because the system may give the port to the server of another test.
       describeNothingOf(url);
     },
   };

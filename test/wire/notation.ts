@@ -10,7 +10,7 @@
 
 export interface ExpectedAnswer {
   status: number;
-  /** Code of the problem document, or `error` of RFC 6749; undefined when it is neither. */
+  /** Code of the problem document, or `error` of RFC 6749; undefined when the response has neither. */
   code: string | undefined;
 }
 

@@ -14,8 +14,8 @@ export interface Played {
 const probe = 'GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
 /**
- * Plays a case. After the expected number of responses, it sends a probe on the same connection. If the connection is
- * kept, the probe gets 404; any unexpected response would come before that.
+ * Plays a case. After the expected number of responses, a probe is sent on the same connection, unless the case expects
+ * the router to close it. If the connection is kept, the probe gets 404; an unexpected response arrives before the 404.
  */
 export async function playCase(
   url: string,

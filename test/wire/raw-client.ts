@@ -65,7 +65,8 @@ export class RawConnection {
 }
 
 /**
- * Sends bytes on a new connection and returns the first response; status 0 when the connection is closed without one.
+ * Sends bytes on a new connection and returns the first response. When the connection is closed without a response,
+ * the returned status is 0.
  */
 export async function sendRaw(url: string, bytes: Buffer | string): Promise<RawAnswer> {
   const connection = new RawConnection(url);
@@ -81,8 +82,8 @@ export async function sendRaw(url: string, bytes: Buffer | string): Promise<RawA
 }
 
 /**
- * Returns the first complete response in the received bytes; null without one.
- * @throws Error when it is not in the router's HTTP format
+ * Returns the first complete response in the received bytes; null when there is none.
+ * @throws Error when the response is not in the router's HTTP format
  */
 function takeAnswer(received: Buffer, headOnly: boolean): { answer: RawAnswer; length: number } | null {
   const end = received.indexOf('\r\n\r\n');

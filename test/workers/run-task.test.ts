@@ -28,7 +28,7 @@ async function run(execute: () => Promise<TaskOutcome>, given = task) {
 const ids = { taskType: 'movies_intake', executionId: 'execution-1', requestId: 'r-1' };
 
 describe('supervise', () => {
-  test('logs an empty request id when the input has one that is not a string', async () => {
+  test('logs an empty request id when the request id in the input is not a string', async () => {
     const completed: TaskOutcome = { status: 'COMPLETED', outputData: {} };
     const given = { ...task, inputData: { requestId: { toString: 'no function' } } };
     const { outcome, lines } = await run(async () => completed, given);

@@ -51,7 +51,7 @@ describe('selectWorkers', () => {
     expect(await selected({ 'workers.domain': '002', 'workers.taskTypes': 'mdm_share' })).toEqual(['mdm_share']);
   });
 
-  test('a plain back end with an address → a task type of the default pool; of a domain only if named', async () => {
+  test('a plain back end with an address → served in the default pool, and in a domain only if named', async () => {
     const catalog = { 'backEnd.course-catalog.url': 'http://catalog.example' };
     expect(await selected(catalog)).toContain('course-catalog_intake');
     expect(await selected({ BACKEND_COURSE_CATALOG_URL: 'http://catalog.example' })).toContain('course-catalog_intake');

@@ -1,5 +1,5 @@
-// Finds files without an opening comment, and exported declarations without a docstring or with one that only repeats
-// the name.
+// Finds files without an opening comment, and exported declarations whose docstring is missing or only repeats the
+// name.
 
 import ts from 'typescript';
 
@@ -54,7 +54,7 @@ export function findUndocumented(files: readonly SourceText[]): Finding[] {
       : [{ path: source.fileName, line: 1, name: 'file', problem: 'has no opening comment' }];
     const undocumented = declarations.flatMap(({ name, node }): Finding[] => {
       const text = docstring(node);
-      // One docstring serves the overloads of a function.
+      // One docstring is enough for all overloads of a function.
       if (text === '' && documented.has(name)) return [];
       if (text !== '' && !repeatsName(text, name)) return [];
       const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
@@ -99,7 +99,9 @@ function isPublicMethod(member: ts.ClassElement): boolean {
   );
 }
 
-/** Returns true when the member overrides another, or an implemented interface has its docstring. */
+/**
+ * Returns true when the member overrides another member, or an implemented interface has a docstring for the member.
+ */
 function isDocumentedAbove(
   member: ts.ClassElement,
   node: ts.ClassDeclaration,

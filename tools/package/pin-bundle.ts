@@ -13,8 +13,8 @@ interface Manifest {
 
 /**
  * Rewrites the package.json of every bundled package below `node_modules`, so that it names the versions that are
- * installed with it, and nothing else. The overrides of this repository do not apply where the bundle is installed: npm
- * would report as missing the packages that the overrides replace, and `npm ci` would fail.
+ * installed with it, and nothing else. The overrides of this repository do not apply where the bundle is installed.
+ * Without this change, npm would report the packages that the overrides replace as missing, and `npm ci` would fail.
  */
 export function pinBundle(root: string): void {
   const pinned = new Set<string>();

@@ -9,7 +9,7 @@ import type { Plugin, PolicyDeclaration } from '../../gateway/plugin-api/plugin-
 import { defaultOf, type DescribedType, meaningOf, typeOf } from './described-type.ts';
 import { code, fence, table } from './markdown.ts';
 
-/** A parameter of a policy. A parameter inside a map has a dotted name; one with a default is optional. */
+/** A parameter of a policy. A parameter inside a map has a dotted name; a parameter with a default is optional. */
 export interface Parameter {
   readonly name: string;
   readonly schema: DescribedType;
@@ -25,7 +25,7 @@ export async function readDeclarations(): Promise<PolicyDeclaration[]> {
   return imported.flatMap(({ policies }) => policies).toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Returns all parameters of an object in the order of the schema; those of a map follow that map. */
+/** Returns all parameters of an object in the order of the schema; the parameters inside a map follow that map. */
 export function parametersOf({ properties = {}, required = [] }: DescribedType, prefix = ''): Parameter[] {
   return Object.entries(properties).flatMap(([key, schema]) => [
     { name: `${prefix}${key}`, schema, isRequired: required.includes(key) && schema.default === undefined },

@@ -1,4 +1,4 @@
-// Checks the licences of installed packages against the allowed ones.
+// Checks that the licences of all installed packages are allowed.
 
 import type { LockedPackage } from './lock-file.ts';
 

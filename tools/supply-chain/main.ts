@@ -28,7 +28,10 @@ const commands: Readonly<Record<string, () => number>> = {
     process.stderr.write(problems.map((problem) => `${problem}\n`).join(''));
     return problems.length === 0 ? 0 : 1;
   },
-  /** Returns 0 without high or critical advisories, 1 with any, 2 when the registry did not respond with a report. */
+  /**
+   * Returns 0 when there are no high or critical advisories, 1 when there are some, and 2 when the registry did not
+   * respond with a report.
+   */
   audit() {
     const { stdout } = spawnSync('npm', ['audit', '--json'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
     const result = readAudit(stdout);

@@ -64,7 +64,8 @@ const suppressedHeaders = { accept: false, 'content-type': false, 'user-agent': 
 /** Creates the client for all back ends of a process. `close` closes its connections. */
 export function createBackEndCaller(options: BackEndCallerOptions): { call: CallBackEnd; close: () => void } {
   const readClient = createClient({ keepAlive: true, timeout: maxIdleMs, lookup }, options);
-  // If a back end closes an idle connection while a write is being sent on it, the outcome of the write is unknown.
+  // Writes do not use idle connections: if the back end closes a connection while a write is being sent on it, the
+  // outcome of the write is unknown.
   const writeClient = createClient({ keepAlive: false, lookup }, options);
   const close = () => {
     readClient.close();
@@ -159,9 +160,7 @@ async function send(
   return { status: response.status, headers: { ...response.headers }, body: response.data };
 }
 
-/**
- * Callbacks of the transport. It calls them once it has a connection, before it sends the first byte of the request.
- */
+/** Callbacks that the transport calls once it has a connection, before it sends the first byte of the request. */
 interface SendHooks {
   /** Returns true when it is too late to send the request. */
   isLate: () => boolean;

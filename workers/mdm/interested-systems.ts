@@ -1,4 +1,4 @@
-// Parses and validates the interested systems in a response from MDM. mdmWF publishes an event for each one.
+// Parses and validates the interested systems in a response from MDM. mdmWF publishes an event for each system.
 
 import { isMisCode } from '#lib/config/mis-code.ts';
 import { RetryableError } from './retryable-error.ts';

@@ -53,7 +53,8 @@ export function unpackShare<T extends PackedSystem & { sourceExecutionId: string
 }
 
 /**
- * Checks that each field is set. Otherwise, a workflow that passes no value would patch a person called `undefined`.
+ * Checks that each field is set. Without this check, the worker would patch a person called `undefined` when the
+ * workflow passes no value.
  */
 function requireText<T extends string>(fields: Record<T, unknown>): asserts fields is Record<T, string> {
   for (const [name, value] of Object.entries(fields))

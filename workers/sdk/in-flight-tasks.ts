@@ -51,8 +51,8 @@ export class InFlightTasks {
   }
 
   /**
-   * Records an open exchange. The returned function closes it and adds its tasks in one step, so that `waitUntilIdle`
-   * never misses a task.
+   * Records an open exchange. The returned function closes the exchange and adds its tasks in one step, so that
+   * `waitUntilIdle` never misses a task.
    */
   openExchange(): (tasks: readonly Task[]) => void {
     this.#exchanges += 1;

@@ -1,5 +1,5 @@
-// Logs one line when the router, the engine or a task type becomes unavailable and one when it recovers, however many
-// calls fail.
+// Logs one line when the router, the engine or a task type becomes unavailable, and one line when it is available
+// again, however many calls fail.
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 

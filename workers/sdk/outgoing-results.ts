@@ -35,8 +35,8 @@ export interface OutgoingResultsOptions {
 /** Pauses between attempts to send one result, in milliseconds. */
 const retryPause = { base: 50, max: 1_000 };
 /**
- * A result is retried for this many response timeouts: an engine that was unavailable for that long could not time the
- * task out, so it still accepts the result.
+ * A result is retried for this many response timeouts of its task. An engine that was unavailable during this time
+ * could not time the task out, so it still accepts the result.
  */
 const retryResponseTimeouts = 2;
 /** Minimum time in milliseconds for which a result is retried, even for tasks without a response timeout. */

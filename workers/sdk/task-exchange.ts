@@ -56,7 +56,7 @@ interface ExchangeResponse {
 
 /**
  * Maximum number of exchanges that wait for tasks of one type. With two exchanges, a worker can receive its next task
- * through one while the other carries a result, and a load balancer can spread them over two routers.
+ * through one exchange while the other carries a result, and a load balancer can spread the exchanges over two routers.
  */
 const maxWaiting = 2;
 /** Pauses in milliseconds while the router is unavailable: short, so that work resumes within a second or two. */
@@ -65,7 +65,7 @@ const outagePause = { base: 100, max: 1_000 };
 const rejectionPause = { base: 200, max: 5_000 };
 /** Pauses after empty responses that arrived long before the timeout. */
 const emptyPause = { base: 20, max: 1_000 };
-/** How long after the timeout of an exchange the router counts as hanging, in milliseconds. */
+/** An exchange fails if it has no response this many milliseconds after its poll timeout. */
 const graceMs = 10_000;
 
 /** Passes tasks to the task runners, and their results to the router. Slows down during outages. */
@@ -241,7 +241,8 @@ export class TaskExchange {
 
   #speedUp(wanted: readonly Wanted[], { tasks, refused = [], statuses }: ExchangeResponse, ms: number): void {
     const { outageLog, pollTimeoutMs } = this.#options;
-    // A result that was not accepted says nothing about the engine, which reports an outage as `unavailable`.
+    // A result that was not accepted is no sign of an outage: the router reports an outage of the engine as
+    // `unavailable`.
     if (statuses === undefined) {
       outageLog.succeeded();
       this.#failures = 0;
@@ -254,7 +255,8 @@ export class TaskExchange {
   }
 
   #pause(ms: number): void {
-    // Each result that fails during a pause would otherwise add polls of its own.
+    // Without this check, each result that fails during a pause would start another pause, and the end of each pause
+    // would send polls.
     if (this.#isPaused) return;
     this.#isPaused = true;
     void pause(ms, this.#options.stopping).then(() => {

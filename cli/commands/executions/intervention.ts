@@ -81,8 +81,8 @@ async function run(
 }
 
 /**
- * Stops at the first execution for which the engine fails. It does not throw, because the results must show what was
- * done before the failure.
+ * Changes one execution after the other, and stops at the first for which the engine fails. Does not throw, because the
+ * results must show what was done before the failure.
  */
 async function carryOutAll(
   ids: readonly string[],

@@ -6,7 +6,7 @@ import { join, relative, resolve } from 'node:path';
 import { productDir } from '#lib/config/folders.ts';
 import { CommandError } from '../../outcome.ts';
 
-/** Maximum output of `npm pack`. It lists all files of the package, which exceeds Node's default of 1 MiB. */
+/** Maximum output of `npm pack`. The output lists all files of the package, so it exceeds Node's default of 1 MiB. */
 const maxPrintedBytes = 67_108_864;
 
 const name = 'service-router';
@@ -15,9 +15,10 @@ const name = 'service-router';
 const compiledFile = 'dist/dev/setup/run.mjs';
 
 /**
- * Returns the dependency for a gateway in this folder: the file or URL that this package was installed from. It is
- * never a version, because npm might ask a different registry for it: the gateway does not have the `.npmrc` of the
- * installation. A checkout packs itself into the folder, so that the gateway does not depend on the checkout.
+ * Returns the dependency for a gateway in this folder: the file or URL that this package was installed from. The
+ * dependency is never a version: npm might look for the version in a different registry, because the gateway does not
+ * have the `.npmrc` of the installation. A checkout packs itself into the folder, so that the gateway does not depend
+ * on the checkout.
  * @param product the product's code: a checkout, or `node_modules/service-router/dist` below the folder that the
  *   package is installed in
  * @throws CommandError when the source of the package is unknown, or npm did not compile it; Error with npm's output

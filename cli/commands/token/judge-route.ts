@@ -11,7 +11,7 @@ import { decodeSegment } from '#lib/http/percent-encoding.ts';
 export interface Judgement {
   readonly route: string;
   readonly method: string;
-  /** `undecided`: refused only if the condition of a step is met, which depends on more than method and path. */
+  /** `undecided`: refused only if a condition is met that depends on more than method and path. */
   readonly outcome: 'passes' | 'refused' | 'undecided';
   /** HTTP status of the response when the request is refused or may be refused. */
   readonly status?: number;

@@ -8,7 +8,7 @@ const gap = 26;
 const branchGap = 14;
 /** Height of the lines above the branches of a split (including the labels of the branches) and below them. */
 const fan = { above: 46, below: 24 };
-/** The same heights for a split with a single branch, whose line has a label and does not fork. */
+/** Heights of the lines above and below a split with a single branch. The line has a label but does not fork. */
 const straight = { above: 40, below: 0 };
 const loopPadding = { side: 12, above: 46, below: 22 };
 const emptyBranchWidth = 84;
@@ -89,7 +89,7 @@ function drawSplit(branches: readonly Branch[], { x, y, size }: { x: number; y: 
   const bottom = y + size.height;
   const { above } = fanOf(branches);
   let left = x - size.width / 2;
-  // Branches that were taken are drawn last, so that their lines cover those of the others.
+  // Branches that were taken are drawn last, so that their lines cover the lines of the other branches.
   const drawn = branches.map((branch) => {
     const { width, height } = branchSize(branch);
     const centre = left + width / 2;

@@ -27,7 +27,7 @@ export interface ExecutionPageOptions {
 const refreshMs = 3_000;
 /** How long after the end of an execution its events may still start follow-up executions, in milliseconds. */
 const settleMs = 120_000;
-/** The same when the execution of an event is missing: after an outage, the reconciler may start it later. */
+/** The same time when a follow-up execution is missing: after an outage, the reconciler may start it later. */
 const repairMs = 3_600_000;
 
 /** Returns the handlers by path. */

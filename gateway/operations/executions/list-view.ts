@@ -35,7 +35,10 @@ interface Choice {
   readonly choices: readonly string[];
 }
 
-/** Renders a drop-down list. Adds a chosen value that is not among the choices (from a link, for example) to them. */
+/**
+ * Renders a drop-down list. If the chosen value is not among the choices (it may come from a link), it is added to
+ * them.
+ */
 function choice({ name, label, chosen, choices }: Choice): Html {
   const all = choices.includes(chosen) ? choices : [...choices, chosen];
   const nameOf = (value: string) => (stateChoices[value] ?? ageChoices[value])?.name ?? (value === '' ? 'any' : value);

@@ -1,4 +1,4 @@
-// Reads the executions that follow from one change: the execution of the request and, by way of events, all later ones.
+// Reads all executions of one change: the execution of the request, and all executions that events started after it.
 
 import { Condition } from '#lib/conductor/definitions/condition.ts';
 import type { EventHandler } from '#lib/conductor/definitions/schema.ts';
@@ -8,7 +8,7 @@ import type { ExecutionReader } from '#lib/conductor/executions/find-executions.
 import { isExecutionId, isQueryName } from '#lib/conductor/executions/names.ts';
 import { isIndexEmpty } from './index-notice.ts';
 
-/** An execution with its follow-up executions, or one that an event could have started but that does not exist. */
+/** An execution with its follow-up executions, or a placeholder for an execution that an event could have started. */
 export interface RoundStep {
   readonly workflow: string;
   /** Undefined when the engine has no such execution. */
@@ -66,7 +66,10 @@ function withoutMissing(steps: readonly RoundStep[]): RoundStep[] {
   return steps.flatMap((step) => (step.execution === undefined ? [] : { ...step, next: withoutMissing(step.next) }));
 }
 
-/** Returns the id of the execution whose event started this one, from its input; else the id of this execution. */
+/**
+ * Returns the id of the execution whose event started this execution, if the input names it. Otherwise, returns the id
+ * of this execution.
+ */
 function sourceOf({ workflowId, input, correlationId }: WholeExecution): string {
   const named = input['sourceExecutionId'] ?? input['executionId'] ?? input['updateId'];
   return typeof named === 'string' && named === correlationId ? named : workflowId;
@@ -93,8 +96,8 @@ class RoundTree {
   }
 
   /**
-   * Returns the steps of the follow-up executions whose event is unknown. The reconciler started them, or another
-   * version of the handlers.
+   * Returns the steps of the follow-up executions whose event is unknown. They were started by the reconciler, or by
+   * another version of the handlers.
    */
   others(): RoundStep[] {
     const steps: RoundStep[] = [];

@@ -14,7 +14,7 @@ export function engineUiLink(executionId: string, uiURL: string | undefined): Ht
   return html`<a href="${address}" rel="noreferrer">Open in the Conductor UI</a>`;
 }
 
-/** Renders a time (milliseconds since 1970) in UTC, with the date unless that is today. */
+/** Renders a time (milliseconds since 1970) in UTC. The date is left out if it is today. */
 export function timeOf(ms: number, now = Date.now()): Html {
   const iso = new Date(ms).toISOString();
   const isToday = iso.slice(0, 10) === new Date(now).toISOString().slice(0, 10);

@@ -40,7 +40,7 @@ export function statusView(status: Status, options: StatusViewOptions): Html {
     </section>`;
 }
 
-/** Renders the health as a single element, so that later elements keep their positions when there are reasons. */
+/** Renders the health as a single element: live.js pairs elements by position, so their number must not change. */
 function health({ readiness: { ready, reasons, notices }, upSeconds }: Status): Html {
   const list = (found: Status['readiness']['reasons']) =>
     Object.entries(found).flatMap(([name, lines]) => lines.map((line) => html`<li><b>${name}</b> ${line}</li>`));

@@ -47,7 +47,7 @@ export interface EngineDatabase {
    * records.
    */
   removeEvents(before: number, limit: number): Promise<number>;
-  /** Deletes the index rows of those of these ids that have no execution; returns the number of deleted rows. */
+  /** Deletes the index rows with these ids whose execution does not exist; returns the number of deleted rows. */
   removeIndexRows(executionIds: readonly string[]): Promise<number>;
   /** Returns the size of the data in bytes; free pages do not count on SQLite. */
   usedBytes(): Promise<number>;

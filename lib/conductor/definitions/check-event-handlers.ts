@@ -77,9 +77,9 @@ function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { d
 }
 
 /**
- * Checks the task domain of a handler. It is a constant, because the engine cannot take it from the event. An event
- * whose name contains an MIS code therefore has one handler per college, from a template or from one file each, and the
- * handler's name, event and domain must agree.
+ * Checks the task domain of a handler. The domain is a constant, because the engine cannot take it from the event.
+ * Therefore, an event whose name contains an MIS code has one handler per college, which comes from a template or has
+ * its own file. The name, the event and the domain of such a handler must agree.
  */
 function checkDomain(
   file: HandlerFile,
@@ -110,8 +110,8 @@ function problemOfName(handler: EventHandler, code: string | undefined): string 
 }
 
 /**
- * Reports events without a handler. They stay in their queue, and all of them are processed once a handler is
- * registered.
+ * Reports events without a handler. Such events stay in their queue. When a handler is registered later, it processes
+ * all of them.
  */
 function unheardEvents({ eventHandlers }: Definitions, events: readonly ProducedEvent[]): string[] {
   return events

@@ -1,5 +1,5 @@
-// Checks that the reconciler can repair lost events: it finds tasks by their
-// names, and it reads records through one workflow version.
+// Checks that the reconciler can repair lost events. The reconciler finds tasks by their reference names, and reads
+// records through one workflow version.
 
 import { type ProducedEvent, producedEvents } from './events.ts';
 import { type Expression, findExpressions } from './expressions.ts';
@@ -15,7 +15,9 @@ import {
 } from './mdm-workflows.ts';
 import { findWorkflow, tasksOf } from './workflow-tasks.ts';
 
-/** Events whose handlers start an execution, which the reconciler starts instead when the event is lost. */
+/**
+ * Events whose handlers start an execution. When such an event is lost, the reconciler starts the execution instead.
+ */
 interface RepairedEvents {
   readonly producer: string;
   readonly started: string;
@@ -50,7 +52,10 @@ function eventsOf(definitions: Definitions, { producer, started }: RepairedEvent
   );
 }
 
-/** If the outcome of an execution is unknown, the reconciler has the outputs of only those tasks that it reads. */
+/**
+ * Checks that the reconciler can resolve the expressions of an event. If the outcome of an execution is unknown, the
+ * reconciler has only the outputs of the tasks that it reads.
+ */
 function checkEvent({ source, path }: ProducedEvent, { tasks }: RepairedEvents): string[] {
   const located = tasksOf(source.definition);
   const missing = tasks.filter((name) => !located.some(({ task }) => task.taskReferenceName === name));

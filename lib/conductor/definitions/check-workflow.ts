@@ -52,7 +52,7 @@ function missingFields(task: WorkflowTask): string[] {
   return (taskTypes[task.type]?.required ?? []).filter((field) => fields[field] === undefined);
 }
 
-/** Checks a SWITCH task: with `value-param`, the expression is the name of an input parameter. */
+/** Checks a SWITCH task: with `value-param`, the expression must be the name of one of the task's input parameters. */
 function checkSwitch({ type, evaluatorType, expression, inputParameters }: WorkflowTask): string[] {
   if (type !== 'SWITCH' || evaluatorType !== 'value-param' || expression === undefined) return [];
   return Object.hasOwn(inputParameters ?? {}, expression)

@@ -1,18 +1,21 @@
-// Conditions of event handlers: JavaScript expressions that are evaluated with the event as `$`, as in the engine.
+// Compiles and evaluates conditions of event handlers: JavaScript expressions with the event as `$`, as in the engine.
 
 import { type Context, Script, createContext, runInContext } from 'node:vm';
 
 /** Events for which a condition must not throw: the engine would redeliver such an event forever. */
 const minimalEvents = ['{}', '{"inbound":null,"outbound":null}'];
 
-/** Wall-clock limit for endless loops. On an overloaded machine, 200 ms may pass before the first statement. */
+/**
+ * Wall-clock limit on an evaluation, in milliseconds, which stops endless loops. On an overloaded machine, 200 ms may
+ * pass before the first statement.
+ */
 const deadlineMs = 2_000;
 
-/** A condition, which runs without access to Node's globals. */
+/** A condition. It runs without access to Node's globals. */
 export class Condition {
   readonly #text: string;
   #script: Script | undefined;
-  /** Created at the first evaluation and reused, because creation takes milliseconds. */
+  /** Created at the first evaluation and then reused, because creating it takes milliseconds. */
   #sandbox: Sandbox | undefined;
 
   constructor(text: string) {
@@ -25,8 +28,9 @@ export class Condition {
   }
 
   /**
-   * Returns whether the engine runs the actions of the handler for an event. A condition that cannot be
-   * evaluated here, where Java methods are missing, counts as true: MDM recognizes a repeated notification.
+   * Returns whether the engine runs the actions of the handler for an event. A condition that cannot be evaluated here,
+   * for example because it calls Java methods, counts as true. This is safe, because MDM recognizes a repeated
+   * notification.
    */
   isTrueFor(payload: unknown): boolean {
     try {
@@ -36,7 +40,7 @@ export class Condition {
     }
   }
 
-  /** Returns the value of the expression. @param event JSON @throws anything that the condition throws */
+  /** Returns the value of the expression. @param event event as JSON @throws anything that the condition throws */
   evaluate(event: string): unknown {
     const script = this.compile();
     const { context, parse } = (this.#sandbox ??= createSandbox());
@@ -44,13 +48,13 @@ export class Condition {
     try {
       return script.runInContext(context, { timeout: deadlineMs });
     } finally {
-      // A payload contains a person's data.
+      // The payload contains personal data, so it is not kept.
       delete context['$'];
     }
   }
 }
 
-/** Returns the problem of a condition; undefined when there is none. */
+/** Returns the problem with a condition; undefined when there is none. */
 export function problemOfCondition(text: string): string | undefined {
   const condition = new Condition(text);
   try {
@@ -70,7 +74,7 @@ export function problemOfCondition(text: string): string | undefined {
 
 interface Sandbox {
   readonly context: Context;
-  /** `JSON.parse` of the sandbox: no object of Node's own realm gets in. */
+  /** `JSON.parse` of the sandbox, so that no object of Node's own realm gets into the sandbox. */
   readonly parse: (text: string) => unknown;
 }
 
@@ -79,12 +83,12 @@ function createSandbox(): Sandbox {
   return { context, parse: runInContext('JSON.parse', context) as Sandbox['parse'] };
 }
 
-/** Conductor's rule (`ScriptEvaluator.toBoolean`): texts and objects are false. */
+/** Applies Conductor's rule for truth (`ScriptEvaluator.toBoolean`): strings and objects count as false. */
 function isTrue(value: unknown): boolean {
   return value === true || (typeof value === 'number' && value > 0);
 }
 
-/** Conductor parses the JSON texts in a payload before it evaluates the condition (`JsonUtils.expand`). */
+/** Parses the JSON texts in a payload, as Conductor does before it evaluates a condition (`JsonUtils.expand`). */
 function expandText(_key: string, value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {

@@ -1,4 +1,4 @@
-// The events that workflows produce, with their payload fields.
+// Lists the events that workflows produce, with the fields of their payload.
 
 import { resolvedPattern } from './expressions.ts';
 import type { DefinitionFile, Definitions } from './load-definitions.ts';
@@ -10,7 +10,7 @@ import { tasksOf } from './workflow-tasks.ts';
 export interface ProducedEvent {
   readonly source: DefinitionFile<WorkflowDefinition>;
   readonly path: Path;
-  /** `conductor:<workflow>:<sink>`, with any `${…}` of the sink unresolved. */
+  /** `conductor:<workflow>:<sink>`, in which any `${…}` of the sink is unresolved. */
   readonly name: string;
   /** Matches every possible name of the event, with one group per `${…}`. */
   readonly pattern: RegExp;
@@ -18,7 +18,7 @@ export interface ProducedEvent {
   readonly payload: ReadonlySet<string>;
 }
 
-/** Fields that the engine adds to the task's own input. */
+/** Fields of the payload that the engine adds to the task's own input. */
 const addedByEngine = [
   'sink',
   'asyncComplete',
@@ -43,12 +43,12 @@ export function producedEvents({ workflows }: Pick<Definitions, 'workflows'>): P
   );
 }
 
-/** Returns true for a sink that is a queue of the engine, the only kind that workflows may use. */
+/** Returns true for a sink that is a queue of the engine. Workflows may use no other kind of sink. */
 export function isEngineSink(sink: string | undefined): boolean {
   return sink !== undefined && /^conductor(:|$)/.test(sink);
 }
 
-/** Conductor's rule: the sink `conductor` stands for the task's reference name. */
+/** Returns the name of an event. By Conductor's rule, the sink `conductor` stands for the task's reference name. */
 function eventName(workflow: string, { sink = '', taskReferenceName }: WorkflowTask): string {
   return sink === 'conductor'
     ? `conductor:${workflow}:${taskReferenceName}`

@@ -2,12 +2,12 @@
 
 import type { Path } from './json-text.ts';
 
-/** One `${…}` and the path of its text. */
+/** One `${…}` expression, with the path of the string that contains it. */
 export interface Expression {
   readonly path: Path;
-  /** Text between the braces: `workflow.input.inbound`. */
+  /** Text between the braces, such as `workflow.input.inbound`. */
   readonly text: string;
-  /** The dotted steps: `['workflow', 'input', 'inbound']`. */
+  /** The steps between the dots, such as `['workflow', 'input', 'inbound']`. */
   readonly steps: readonly string[];
 }
 
@@ -25,7 +25,10 @@ export function findExpressions(value: unknown, path: Path = []): Expression[] {
   return Object.entries(value).flatMap(([key, item]) => findExpressions(item, [...path, key]));
 }
 
-/** Returns a pattern for a text with resolved expressions. Each expression matches one or more characters except `:`. */
+/**
+ * Returns a pattern that matches a text whose expressions are resolved. Each expression matches one or more characters
+ * other than `:`.
+ */
 export function resolvedPattern(text: string): RegExp {
   const parts = text.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('([^:]+)')}$`);

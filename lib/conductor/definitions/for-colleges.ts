@@ -1,13 +1,13 @@
-// Expands event handlers that are written once for all colleges.
+// Expands event handler templates, each of which is written once for all colleges.
 
 import { adaptorDomains } from '#lib/config/adaptor-domains.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { DefinitionFile, Definitions } from './load-definitions.ts';
 import type { EventHandler } from './schema.ts';
 
-/** Placeholder for a college's MIS code in the texts of a template. */
+/** Placeholder in the texts of a template for a college's MIS code. */
 export const misPlaceholder = '{mis}';
-/** Placeholder for the task domain of a college's workers in the texts of a template. */
+/** Placeholder in the texts of a template for the task domain of a college's workers. */
 export const domainPlaceholder = '{domain}';
 
 /** Returns whether an event handler is a template, which is registered once for each college. */
@@ -16,8 +16,9 @@ export function isTemplate({ name }: Pick<EventHandler, 'name'>): boolean {
 }
 
 /**
- * Returns the definitions to register for a configuration: in place of a template, one event handler for each college
- * whose workers have a task domain (`adaptor.<mis>.domain`). A college's own file takes the place of the template.
+ * Returns the definitions to register for a configuration. Each template is replaced by one event handler for each
+ * college whose workers have a task domain (`adaptor.<mis>.domain`). If a college has a file of its own, that file is
+ * used instead of the template.
  */
 export function forColleges<T extends Pick<Definitions, 'eventHandlers'>>(definitions: T, config: Config): T {
   const colleges = Object.entries(adaptorDomains(config));
@@ -32,7 +33,7 @@ export function forColleges<T extends Pick<Definitions, 'eventHandlers'>>(defini
   return { ...definitions, eventHandlers };
 }
 
-/** Replaces the placeholders in all texts; `${mis}` is an expression of the engine and stays. */
+/** Replaces the placeholders in all texts. `${mis}` is an expression of the engine, so it is kept. */
 function fill(template: EventHandler, values: Readonly<Record<string, string>>): EventHandler {
   return JSON.parse(JSON.stringify(template), (_key, value: unknown) =>
     typeof value === 'string'

@@ -1,4 +1,4 @@
-// A JSON parser for hand-written files: reports positions of syntax errors and duplicate keys, and locates values.
+// Parses hand-written JSON files: reports the positions of syntax errors and duplicate keys, and locates values.
 
 import { LineCounter, isNode, parseDocument } from 'yaml';
 
@@ -52,7 +52,10 @@ export function pathOfPointer(pointer: string): Path {
   return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
 }
 
-/** For most errors, V8's message contains the position; for the others, the YAML parser finds it. */
+/**
+ * Locates a syntax error. V8's message contains the position of most errors; the YAML parser finds the position of the
+ * others.
+ */
 function syntaxProblem(text: string, reason: string): JsonText {
   const position = /\s*(?:in JSON )?at position \d+ \(line (\d+) column (\d+)\)/.exec(reason);
   if (position) {

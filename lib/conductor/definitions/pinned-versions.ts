@@ -9,22 +9,24 @@ export interface PinParameters {
   readonly versionGuard?: unknown;
 }
 
-/** Share of clients by version, in ascending order. Shares have no unit: a share is relative to the sum of all shares. */
+/**
+ * Share of clients by version, in ascending order of versions. Shares have no unit: each is relative to the sum of all.
+ */
 export type VersionShares = ReadonlyMap<number, number>;
 
 /** The workflow versions that a route starts. */
 export interface PinnedVersions {
   /** At least one share is above 0. A single version has the share 1. */
   readonly shares: VersionShares;
-  /** True for `versions`: responses name the version, and permitted clients may choose one. */
+  /** True for `versions`: responses then state the version, and permitted clients may choose one. */
   readonly isSplit: boolean;
 }
 
 const example = 'such as versions: { 1: 10, 2: 90 }';
-/** A positive integer as JSON and YAML write it. */
+/** Matches a positive integer as written in JSON and YAML. */
 const versionPattern = /^[1-9]\d{0,8}$/;
 
-/** Parses the parameters. `pinned` is absent when there are `problems`; each problem says what to do. */
+/** Parses the parameters. `pinned` is absent when there are `problems`; each problem includes advice. */
 export function readPinnedVersions({ version, versions, versionGuard }: PinParameters): {
   readonly pinned?: PinnedVersions;
   readonly problems: readonly string[];

@@ -1,4 +1,4 @@
-// JSON schemas of definition files: the fields of Conductor that this product uses, and no others.
+// Defines the JSON schemas of definition files, with only those fields of Conductor that this product uses.
 
 import { type Static, Type } from '#lib/json/json-schema.ts';
 
@@ -31,8 +31,8 @@ const workflowTask = Type.Cyclic(
         loopCondition: Type.Optional(text),
         loopOver: Type.Optional(Type.Array(Type.Ref('WorkflowTask'))),
         items: Type.Optional(text),
-        // Fields of task types that are not allowed. They are accepted here, so that checkWorkflow reports the task
-        // type instead of an unknown key.
+        // These fields belong to task types that are not allowed. They are accepted here, so that checkWorkflow reports
+        // the task type instead of an unknown key.
         forkTasks: Type.Optional(Type.Unknown()),
         joinOn: Type.Optional(Type.Unknown()),
         subWorkflowParam: Type.Optional(Type.Unknown()),
@@ -69,7 +69,7 @@ export const workflowSchema = Type.Object(
   strict,
 );
 
-/** Schema of `workflows/tasks/<name>.json`. Fields with unsuitable defaults in the engine are required. */
+/** Schema of `workflows/tasks/<name>.json`. Fields for which the engine has unsuitable defaults are required. */
 export const taskDefSchema = Type.Object(
   {
     name,
@@ -103,7 +103,7 @@ const startWorkflow = Type.Object(
   strict,
 );
 
-/** Schema of `event-handlers/<name>.json`. A name with `{mis}` is that of a template: see for-colleges.ts. */
+/** Schema of `event-handlers/<name>.json`. A name that contains `{mis}` denotes a template: see for-colleges.ts. */
 export const eventHandlerSchema = Type.Object(
   {
     name: Type.String({ pattern: '^([A-Za-z0-9_-]|\\{mis\\})+$' }),

@@ -1,5 +1,5 @@
-// Checks the timeout budget. For reads, it is back end < task < client; for writes, the task timeout must cover an
-// engine restart.
+// Checks the timeout budget. A back end must have less time than its task. For a read, the task must not have more time
+// than the client; for a write, the task timeout must cover an engine restart.
 
 import { type DefinitionFile, type Definitions, problemAt } from './load-definitions.ts';
 import type { TaskDefinition, WorkflowDefinition } from './schema.ts';
@@ -36,7 +36,7 @@ export interface TimeoutBudgetStep {
 
 /** Time that a worker needs to fetch the task and to report the result. */
 const workerMarginMs = 2_000;
-/** Maximum duration of an engine restart. The task of a write that was applied in the meantime must not time out. */
+/** Maximum duration of an engine restart. The task of a write that is applied during the restart must not time out. */
 const engineRestartMs = 60_000;
 
 /**

@@ -1,12 +1,12 @@
-// Recognizes executions that their clients have cancelled. The engine stores the reason, so that every router and the
-// reconciler recognize the execution by it.
+// Recognizes executions that their clients have cancelled, by the reason for the termination. The engine stores this
+// reason, so every router and the reconciler can read it.
 
 import type { ExecutionStatus } from '../types.ts';
 
 /**
- * Returns the reason with which a paused execution is terminated after a check has found that none of its tasks was
- * polled. It includes the time of the last resumption: if two routers cancel the execution at once and one of them
- * fails, that router resumes the execution, possibly after the other one has checked its tasks.
+ * Returns the reason for the termination of a paused execution, after a check has found that none of its tasks was
+ * polled. The reason includes the time of the last resumption: if two routers cancel the execution at once and one of
+ * them fails, that router resumes the execution, possibly after the other one has checked its tasks.
  */
 export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus, 'lastRetriedTime'>): string {
   const reason = 'cancelled by its client';
@@ -14,9 +14,9 @@ export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus
 }
 
 /**
- * Returns true when the engine terminated the execution with the current cancellation reason. Then no worker has received
- * its task, even if a router has polled it: the execution was not resumed after its tasks were checked, and routers do not
- * hand out tasks of a paused execution.
+ * Returns true when the engine terminated the execution with the current cancellation reason. In this case, no worker
+ * has received its task, even if a router has polled the task: the execution was not resumed after its tasks were
+ * checked, and routers do not hand out tasks of a paused execution.
  */
 export function isCancelled(
   execution: Pick<ExecutionStatus, 'status' | 'reasonForIncompletion' | 'lastRetriedTime'>,

@@ -1,4 +1,4 @@
-// The engine's own index of executions.
+// Searches the engine's own index of executions.
 
 import { EngineError } from '../engine-error.ts';
 import { expectSuccess, parseResponse } from '../read-response.ts';
@@ -20,10 +20,15 @@ const sortOf: Readonly<Record<Order, string>> = {
   'first-ended': 'endTime:ASC|workflowId:ASC',
 };
 
-/** Limit on an input or output in a row, in bytes: a page of 8 MiB responses must fit in a small router's memory. */
+/**
+ * Limit on the input and the output of a row, in bytes: a page of 8 MiB responses must fit into the memory of a small
+ * router.
+ */
 export const longestString = 65_536;
 
-/** The engine's index. An engine without one responds to every search with an empty result: see index-presence.ts. */
+/**
+ * The engine's index. An engine without an index responds to every search with an empty result: see index-presence.ts.
+ */
 export class EngineIndex implements ExecutionIndex {
   readonly #call: SendRequest;
 
@@ -33,9 +38,9 @@ export class EngineIndex implements ExecutionIndex {
   }
 
   /**
-   * Returns a page, which can also contain executions of workflows whose name begins with that of the query. The engine
-   * sends the whole input and output of every row, and this client truncates them: request small pages where payloads may
-   * be large.
+   * Returns a page. It can also contain executions of workflows whose name only begins with the name in the query. The
+   * engine sends the whole input and output of every row, and this client truncates them: request small pages where
+   * payloads may be large.
    */
   search(query: ExecutionQuery, { offset, size, order = 'oldest' }: Page): Promise<FoundExecutions> {
     return this.#read({
@@ -58,7 +63,7 @@ export class EngineIndex implements ExecutionIndex {
     return (await this.#read({ query: formatQuery(query), sort: sortOf.oldest, start: '0', size: '1' })).total;
   }
 
-  /** Reads one row for each name: the engine cannot group rows. */
+  /** Reads one row for each name, because the engine cannot group rows. */
   async workflows(query: ExecutionQuery): Promise<string[]> {
     const names: string[] = [];
     for (let condition = formatQuery(query); ;) {
@@ -73,7 +78,10 @@ export class EngineIndex implements ExecutionIndex {
     }
   }
 
-  /** Reads the execution store, where an execution is found before its row is in the index; on Redis the engine asks the index. */
+  /**
+   * Reads the execution store, which contains an execution before the index has its row. An engine that stores its
+   * executions in Redis reads the index instead.
+   */
   async correlated(
     name: string,
     correlationId: string,
@@ -99,8 +107,8 @@ export class EngineIndex implements ExecutionIndex {
 }
 
 /**
- * Adds a final `*` to the name of the workflow. To sort the rows of an exact name, SQLite would scan all of them; for a
- * pattern it uses the index on the start time or the correlation id.
+ * Adds a final `*` to the workflow name. For an exact name, SQLite would scan all rows to sort them; for a pattern, it
+ * uses the index on the start time or the correlation id.
  */
 function withPattern(query: ExecutionQuery): ExecutionQuery {
   const { workflowType } = query;

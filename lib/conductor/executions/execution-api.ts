@@ -19,11 +19,11 @@ import {
 /** The result of a removal. */
 export interface RemovedExecutions {
   readonly removed: readonly string[];
-  /** The engine's reason by execution id. */
+  /** The engine's reason for each refusal, by execution id. */
   readonly refused: Readonly<Record<string, string>>;
 }
 
-/** Client of the execution API. Every call throws an EngineError on failure. */
+/** A client of the execution API. Every call throws an EngineError on failure. */
 export class ExecutionApi {
   readonly #call: SendRequest;
   readonly #index: () => Promise<ExecutionIndex>;
@@ -38,22 +38,25 @@ export class ExecutionApi {
     this.#index = index ?? (async () => engineIndex);
   }
 
-  /** Returns a page of the executions that match, from the index. @throws NoExecutionIndex */
+  /** Returns a page of the matching executions from the index. @throws NoExecutionIndex */
   async search(query: ExecutionQuery, page: Page): Promise<FoundExecutions> {
     return (await this.#index()).search(query, page);
   }
 
-  /** Returns the number of executions that match. @throws NoExecutionIndex */
+  /** Returns the number of matching executions. @throws NoExecutionIndex */
   async count(query: ExecutionQuery): Promise<number> {
     return (await this.#index()).count(query);
   }
 
-  /** Returns the names of the workflows of the executions that match, registered or not. @throws NoExecutionIndex */
+  /** Returns the names of the workflows of the matching executions, registered or not. @throws NoExecutionIndex */
   async workflows(query: ExecutionQuery): Promise<string[]> {
     return (await this.#index()).workflows(query);
   }
 
-  /** Returns the state; null when there is no such execution. Cheap: neither input nor output is read. */
+  /**
+   * Returns the state of an execution; null when there is no such execution. The call is cheap: neither input nor
+   * output is read.
+   */
   async readState(executionId: string): Promise<WorkflowStatus | null> {
     const response = await this.#call(statusRequest(executionId, { includeOutput: false }));
     if (response.status === 404) return null;
@@ -62,7 +65,7 @@ export class ExecutionApi {
 
   /**
    * Returns an execution; null when there is none with this id.
-   * @param includeTasks default true; tasks repeat input and output
+   * @param includeTasks default: true; tasks repeat input and output
    */
   async readWhole(executionId: string, { includeTasks = true } = {}): Promise<WholeExecution | null> {
     const response = await this.#call(executionRequest(executionId, { includeTasks }));
@@ -70,8 +73,8 @@ export class ExecutionApi {
   }
 
   /**
-   * Returns the executions of a workflow with this correlation id, oldest first. Includes every execution that was
-   * started before the call.
+   * Returns the executions of a workflow with this correlation id, oldest first. The result includes every execution
+   * that was started before the call.
    * @throws NoExecutionIndex
    */
   async correlated(name: string, correlationId: string, options: CorrelatedOptions = {}): Promise<WholeExecution[]> {
@@ -79,8 +82,8 @@ export class ExecutionApi {
   }
 
   /**
-   * Adds the ends that no router has seen to the router's records. An engine with an index does this itself.
-   * @param onBatch called after each batch; resolves to false to stop
+   * Records executions that ended without a router noticing. An engine with an index keeps it up to date itself.
+   * @param onBatch called after each batch; a result of false stops the call
    */
   async recordEnds(onBatch: () => Promise<boolean>): Promise<void> {
     await (await this.#index()).recordEnds(onBatch);
@@ -88,18 +91,18 @@ export class ExecutionApi {
 
   /**
    * Corrects the router's record of an execution that has ended in a state other than the recorded one.
-   * @returns whether the record has changed; if so, the execution counts as having ended now
+   * @returns whether the record was changed; if so, the execution counts as having ended now
    */
   async recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean> {
     return (await this.#index()).recordEnd(executionId, status);
   }
 
-  /** Removes from the router's records the executions that the engine no longer has. */
+  /** Removes executions that the engine no longer has from the router's records. */
   async forget(executionIds: readonly string[]): Promise<void> {
     await (await this.#index()).forget(executionIds);
   }
 
-  /** Returns the ids of a workflow's running and paused executions, of every version. The list needs no index. */
+  /** Returns the ids of a workflow's running and paused executions of all versions. The list needs no index. */
   async running(name: string): Promise<string[]> {
     return parseResponse(
       await this.#send({ method: 'GET', path: `/api/workflow/running/${encodeURIComponent(name)}` }),
@@ -111,7 +114,10 @@ export class ExecutionApi {
     return startedId(await this.#send(startRequest(request)));
   }
 
-  /** Makes the engine evaluate an execution now instead of at its next sweep: time out, schedule, complete. */
+  /**
+   * Makes the engine evaluate an execution now instead of at its next sweep: the engine then times out, schedules or
+   * completes what is due.
+   */
   async decide(executionId: string): Promise<void> {
     await this.#send({ method: 'PUT', path: `/api/workflow/decide/${encodeURIComponent(executionId)}` });
   }
@@ -121,7 +127,9 @@ export class ExecutionApi {
     await this.#send(terminateRequest(executionId, reason));
   }
 
-  /** Resumes a terminated or failed execution at its last cancelled or failed task. Completed tasks are not repeated. */
+  /**
+   * Resumes a terminated or failed execution at its last cancelled or failed task. Completed tasks are not repeated.
+   */
   async retry(executionId: string): Promise<void> {
     await this.#send(transitionRequest(executionId, 'retry'));
   }

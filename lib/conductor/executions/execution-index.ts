@@ -1,4 +1,5 @@
-// The interface for finding executions by criteria other than their id, in the engine's index or the router's records.
+// Defines the interface for finding executions by criteria other than their id, in the engine's index or the router's
+// records.
 
 import { EngineError } from '../engine-error.ts';
 import type { WorkflowStatus } from '../types.ts';
@@ -8,10 +9,13 @@ import type { ExecutionSummary, WholeExecution } from './execution.ts';
 export interface ExecutionQuery {
   /** A workflow name; a final `*` matches any suffix. */
   readonly workflowType?: string;
-  /** Any of these states. */
+  /** The execution must have one of these states. */
   readonly statuses?: readonly WorkflowStatus[];
   readonly correlationIds?: readonly string[];
-  /** Milliseconds since 1970. SQLite compares whole seconds, so the result may exceed the bounds by up to one second. */
+  /**
+   * Bounds of the start time and the end time, in milliseconds since 1970. SQLite compares whole seconds, so the times
+   * in the result may exceed the bounds by up to one second.
+   */
   readonly startedAfter?: number;
   readonly startedBefore?: number;
   readonly endedAfter?: number;
@@ -32,19 +36,28 @@ export type Order = 'oldest' | 'newest' | 'first-ended';
 /** A page of executions, with the size of the response. */
 export interface FoundExecutions {
   readonly executions: readonly ExecutionSummary[];
-  /** Number of executions on all pages; for records a lower bound, because the exact number requires reading all. */
+  /**
+   * Number of executions on all pages. In a search of the router's records, this is a lower bound, because the exact
+   * number would require reading all records.
+   */
   readonly total: number;
-  /** Bytes received. */
+  /** Number of bytes received. */
   readonly bytes: number;
 }
 
 /** Options of {@link ExecutionIndex.correlated}. */
 export interface CorrelatedOptions {
-  /** Default false: tasks repeat input and output. */
+  /** Default: false, because tasks repeat input and output. */
   readonly includeTasks?: boolean;
-  /** Only executions that started after this time, by the clocks of engine and routers; milliseconds since 1970. */
+  /**
+   * Only executions that started after this time (milliseconds since 1970), by the clocks of the engine and the
+   * routers.
+   */
   readonly startedAfter?: number;
-  /** Deadline of all calls to the engine together, in milliseconds. Default: each call has the engine's own deadline. */
+  /**
+   * Common deadline of all calls to the engine, in milliseconds. Default: each call has the engine client's own
+   * deadline.
+   */
   readonly timeoutMs?: number;
   /** Strings of the executions are truncated to about this many bytes. Default: not truncated. */
   readonly longestString?: number;
@@ -52,32 +65,33 @@ export interface CorrelatedOptions {
 
 /** Finds executions. Every call throws an EngineError when the engine or the records cannot be read. */
 export interface ExecutionIndex {
-  /** Returns a page of the executions that match. */
+  /** Returns a page of the matching executions. */
   search(query: ExecutionQuery, page: Page): Promise<FoundExecutions>;
-  /** Returns the number of executions that match. */
+  /** Returns the number of matching executions. */
   count(query: ExecutionQuery): Promise<number>;
-  /** Returns the names of the workflows of the executions that match. */
+  /** Returns the names of the workflows of the matching executions. */
   workflows(query: ExecutionQuery): Promise<string[]>;
   /** Returns the executions of a workflow with this correlation id, oldest first. */
   correlated(name: string, correlationId: string, options?: CorrelatedOptions): Promise<WholeExecution[]>;
   /**
-   * Records the ends of executions that have ended unnoticed: until then, they count as open.
-   * @param onBatch called after each batch; resolves to false to stop
+   * Records the ends of executions that no router has noticed. Until its end is recorded, such an execution counts as
+   * open.
+   * @param onBatch called after each batch; a result of false stops the call
    */
   recordEnds(onBatch: () => Promise<boolean>): Promise<void>;
-  /** Records the end of an execution whose row has a different state. @returns whether the row has changed */
+  /** Records the end of an execution whose row has a different state. @returns whether the row was changed */
   recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean>;
   /** Removes executions that the engine no longer has. */
   forget(executionIds: readonly string[]): Promise<void>;
 }
 
-/** Executions cannot be searched: the engine has no index, and there are no readable records in Redis. */
+/** Thrown when executions cannot be searched: the engine has no index, and there are no readable records in Redis. */
 export class NoExecutionIndex extends EngineError {
   constructor(message = noIndexMessage, cause?: unknown) {
     super('unreachable', message, { cause });
   }
 }
 
-/** What is missing, and how to provide it. */
+/** States what is missing and how to provide it. */
 const noIndexMessage =
   'the engine has no index of executions (conductor.indexing.enabled=false): set redis.url, so that routers keep records of them in Redis, or use an engine with an index';

@@ -1,20 +1,20 @@
-// Executions as the engine returns them: rows of its index, whole executions, their tasks.
+// Defines the types of executions as the engine returns them: rows of its index, whole executions, and their tasks.
 
 import type { WorkflowStatus } from '../types.ts';
 
-/** A row of the index (`WorkflowSummary`). After a crash of the engine it may lag behind the execution. */
+/** A row of the index (`WorkflowSummary`). After a crash of the engine, the row may lag behind the execution. */
 export interface ExecutionSummary {
   readonly workflowId: string;
   readonly workflowType: string;
   readonly version: number;
   readonly correlationId?: string;
   readonly status: WorkflowStatus;
-  /** RFC 3339. */
+  /** Start time (RFC 3339); `endTime` has the same format. */
   readonly startTime: string;
   readonly endTime?: string;
   /**
-   * The input as Java's `toString` (`{inbound={httpMethod=PATCH, …`) or as JSON, depending on the engine's configuration;
-   * the first 64 KiB. `isCut` tells whether it was truncated.
+   * The input as Java's `toString` (`{inbound={httpMethod=PATCH, …`) or as JSON, depending on the engine's
+   * configuration; only its first 64 KiB. `isCut` tells whether it was truncated.
    */
   readonly input: string;
   /** The output in the same form. */
@@ -22,7 +22,7 @@ export interface ExecutionSummary {
   readonly reasonForIncompletion?: string;
 }
 
-/** A task of an execution. Times are milliseconds since 1970, 0 = not yet. */
+/** A task of an execution. Times are in milliseconds since 1970; 0 = not yet. */
 export interface ExecutedTask {
   readonly taskId: string;
   readonly taskType: string;
@@ -30,7 +30,7 @@ export interface ExecutedTask {
   readonly status: string;
   /** Number of the attempt, from 0. */
   readonly retryCount?: number;
-  /** True for a failed attempt after which the engine has scheduled another one, or has tried to. */
+  /** True for a failed attempt after which the engine has scheduled another attempt, or has tried to. */
   readonly retried?: boolean;
   /** Number of polls that returned this attempt. */
   readonly pollCount?: number;
@@ -55,7 +55,7 @@ export interface ExecutedTask {
   readonly subWorkflowId?: string;
 }
 
-/** An execution with its tasks. Times are milliseconds since 1970, 0 = not yet. */
+/** An execution with its tasks. Times are in milliseconds since 1970; 0 = not yet. */
 export interface WholeExecution {
   readonly workflowId: string;
   readonly workflowName: string;
@@ -63,7 +63,7 @@ export interface WholeExecution {
   readonly status: WorkflowStatus;
   readonly startTime: number;
   readonly endTime: number;
-  /** When it was last resumed, retried or rerun. */
+  /** Time at which the execution was last resumed, retried or rerun. */
   readonly lastRetriedTime?: number;
   readonly correlationId?: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -71,6 +71,6 @@ export interface WholeExecution {
   readonly reasonForIncompletion?: string;
   readonly taskToDomain?: Readonly<Record<string, string>>;
   readonly tasks: readonly ExecutedTask[];
-  /** The definition that the execution was started with, which may differ from the registered one. */
+  /** The definition with which the execution was started; it may differ from the registered definition. */
   readonly workflowDefinition?: unknown;
 }

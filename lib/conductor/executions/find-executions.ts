@@ -9,20 +9,22 @@ import { hasEnded } from './has-ended.ts';
 import { PageReader } from './page-reader.ts';
 import { timelineOf } from './timeline.ts';
 
-/** The read-only part of the execution API that searches use. */
+/** The read-only part of the execution API, which searches use. */
 export type ExecutionReader = Pick<ExecutionApi, 'search' | 'readWhole' | 'readState'>;
 
 /** Criteria of a search; all must hold. */
 export interface ExecutionFilter {
-  /** Exact workflow names; any when absent. */
+  /** Exact workflow names; absent for any workflow. */
   readonly workflows?: readonly string[];
   readonly statuses?: readonly WorkflowStatus[];
   readonly route?: string;
   readonly clientId?: string;
   readonly correlationId?: string;
-  /** `X-Request-Id` of the response. The index cannot be searched by it, so every row in the time range is read. */
+  /**
+   * `X-Request-Id` of the response. The index cannot be searched by request id, so every row in the time range is read.
+   */
   readonly requestId?: string;
-  /** Bounds of the start time, milliseconds since 1970. */
+  /** Bounds of the start time, in milliseconds since 1970. */
   readonly since?: number;
   readonly until?: number;
 }
@@ -33,45 +35,46 @@ export interface ListedExecution extends Caller {
   readonly workflow: string;
   readonly version: number;
   readonly state: WorkflowStatus;
-  /** RFC 3339. */
+  /** Start time (RFC 3339). */
   readonly startedAt: string;
   /** Milliseconds from start to end; absent while the execution is running. */
   readonly durationMs?: number;
   /** Status code of the back end's response. */
   readonly responseStatus?: number;
-  /** What a running execution waits for. */
+  /** Description of what a running execution is waiting for. */
   readonly waitsFor?: string;
 }
 
 /** Limits of a search. */
 export interface SearchBounds {
-  /** Number of executions to find. */
+  /** Maximum number of executions to return. */
   readonly limit: number;
-  /** Number of rows of the index to read. */
+  /** Limit on the number of index rows to read. */
   readonly maxScanned: number;
-  /** Rows of the index to skip: `nextOffset` of the previous page. Default 0. */
+  /** Number of index rows to skip: `nextOffset` of the previous page. Default: 0. */
   readonly offset?: number;
-  /** By start time; default: newest first. */
+  /** Order by start time; default: newest first. */
   readonly order?: Extract<Order, 'newest' | 'oldest'>;
 }
 
 /** The result of {@link findExecutions}. */
 export interface ExecutionList {
-  /** In the order of the search. */
+  /** The executions in the order of the search. */
   readonly executions: readonly ListedExecution[];
   /** False when the search stopped at the limit of rows to read. */
   readonly isComplete: boolean;
-  /** Number of rows of the index that were read. */
+  /** Number of index rows that were read. */
   readonly scanned: number;
-  /** Number of executions in the index that match workflow, states, times and correlation id. */
+  /** Number of executions in the index that match the workflow, the states, the times and the correlation id. */
   readonly total: number;
   /**
-   * Offset of the next page; undefined after the last row. Only meaningful when the filter names at most one workflow.
+   * Offset of the next page; undefined after the last row. It is only meaningful when the filter contains at most one
+   * workflow.
    */
   readonly nextOffset?: number;
 }
 
-/** Returns the newest, or the oldest, executions that match the filter. @throws EngineError */
+/** Returns the newest or the oldest executions that match the filter. @throws EngineError */
 export async function findExecutions(
   api: ExecutionReader,
   filter: ExecutionFilter,
@@ -140,14 +143,14 @@ async function toListed(
 ): Promise<ListedExecution | null> {
   if (workflowType !== undefined && row.workflowType !== workflowType) return null;
   if (!mayBeOf(row.input, filter)) return null;
-  // Only the tasks say what an open execution waits for.
+  // Only the tasks show what an open execution is waiting for.
   const execution = await api.readWhole(row.workflowId, { includeTasks: !hasEnded(row) });
   if (execution === null) return null;
   const caller = callerOf(execution.input);
   if (filter.clientId !== undefined && caller.clientId !== filter.clientId) return null;
   if (filter.route !== undefined && caller.route !== filter.route) return null;
   if (filter.requestId !== undefined && caller.requestId !== filter.requestId) return null;
-  // The index may lag behind, so the state of the execution itself counts.
+  // The index may lag behind, so the state of the execution itself is decisive.
   if (filter.statuses !== undefined && !filter.statuses.includes(execution.status)) return null;
   const { workflowId: executionId, workflowType: workflow, version, startTime: startedAt } = row;
   const responseStatus = responseStatusOf(execution.output);

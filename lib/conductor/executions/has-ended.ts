@@ -1,4 +1,4 @@
-// Tells ended executions from open ones, as `WorkflowStatus.isTerminal` does in Conductor.
+// Distinguishes ended executions from open ones, as `WorkflowStatus.isTerminal` does in Conductor.
 
 import type { WorkflowStatus } from '../types.ts';
 
@@ -10,7 +10,7 @@ export const failedStatuses: readonly WorkflowStatus[] = ['FAILED', 'TIMED_OUT',
 /** Statuses of all ended executions. */
 export const endedStatuses: readonly WorkflowStatus[] = ['COMPLETED', ...failedStatuses];
 
-/** Returns true for the statuses that end an execution: all but RUNNING and PAUSED. */
+/** Returns true for an execution that has ended: its status is neither RUNNING nor PAUSED. */
 export function hasEnded({ status }: { readonly status: WorkflowStatus }): boolean {
   return !openStatuses.includes(status);
 }

@@ -5,12 +5,15 @@ import { parseResponse, expectSuccess } from '../read-response.ts';
 import type { SendRequest } from '../send-call.ts';
 
 /**
- * A query without an operator. Every index parses queries and rejects this one (400 from SQL databases, 500 from
+ * A query without an operator. Every index parses queries and rejects this query (400 from SQL databases, 500 from
  * Elasticsearch); an engine without an index (`NoopIndexDAO`) responds to any query with an empty result.
  */
 const malformedQuery = 'indexed';
 
-/** Whether an engine has an index; asked once, because only a restart of the engine with other properties changes it. */
+/**
+ * Determines whether an engine has an index. This class asks the engine only once, because an engine gains or loses its
+ * index only by a restart with other properties.
+ */
 export class IndexPresence {
   readonly #call: SendRequest;
   #known: boolean | undefined;

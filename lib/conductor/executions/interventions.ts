@@ -1,4 +1,4 @@
-// Previews and carries out interventions of operators: retry, terminate and cancel.
+// Previews and carries out the interventions of operators in executions: retry, terminate and cancel.
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { EngineError } from '../engine-error.ts';
@@ -23,13 +23,16 @@ export type InterventionPreview =
 /** The result of an intervention in one execution. */
 export interface InterventionResult {
   readonly executionId: string;
-  /** `unknown`: the engine did not respond. `not tried`: the engine failed before anything was sent to it. */
+  /**
+   * `unknown`: the engine did not respond. `not tried`: the engine could not be read or reached, so the intervention
+   * was not sent.
+   */
   readonly outcome: 'done' | 'refused' | 'unknown' | 'not tried';
   /** Reason for a refusal, the error of another failure, or a warning. */
   readonly reason?: string;
 }
 
-/** Outcome of an intervention after an error of the engine. */
+/** Outcome of an intervention by the kind of EngineError. */
 const outcomes = { refused: 'refused', unreachable: 'not tried', interrupted: 'unknown' } as const;
 
 /** Returns the expected result of an intervention without changing anything. @throws EngineError */
@@ -64,7 +67,7 @@ function previewRetry(execution: WholeExecution): InterventionPreview {
     return { kind: 'refused', executionId, reason: `only failed executions can be retried, and this one is ${status}` };
   }
   const { httpMethod } = (execution.input['inbound'] ?? {}) as { httpMethod?: unknown };
-  // An execution that an event has started contains the request of its source execution, but does not send it.
+  // An execution that an event has started contains the request of its source execution but does not send that request.
   const isRequest = httpMethod !== undefined && execution.input['executionId'] === undefined;
   const last = execution.tasks.findLast(({ status: state }) => state !== 'COMPLETED' && state !== 'SKIPPED');
   return isRequest && !isSafeMethod(httpMethod) && last?.taskType !== 'EVENT'
@@ -122,8 +125,8 @@ async function warningAfterCancel(executionId: string, api: ExecutionApi): Promi
 }
 
 /**
- * Returns true for a task that a worker has received, even if the task has since ended or been postponed, and for a task
- * that was dispatched directly: only the router that dispatched it knows whether a worker has it.
+ * Returns true for a task that a worker has received, even if the task has since ended or been postponed. Also returns
+ * true for a directly dispatched task, because only the router that dispatched it knows whether a worker has it.
  */
 function isWithWorker({ taskType, status, domain, startTime = 0, pollCount = 0 }: ExecutedTask): boolean {
   if (taskType === 'EVENT' || taskType === 'SWITCH') return false;

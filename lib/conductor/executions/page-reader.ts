@@ -18,18 +18,18 @@ export interface RowPage {
   readonly total: number;
 }
 
-/** Reads pages, small ones first. */
+/** Reads pages, beginning with a small one. */
 export class PageReader {
   readonly #api: Pick<ExecutionApi, 'search'>;
   #size: number;
 
-  /** @param maxFirstSize upper bound of the first page, in rows */
+  /** @param maxFirstSize maximum size of the first page, in rows */
   constructor(api: Pick<ExecutionApi, 'search'>, maxFirstSize = firstSize) {
     this.#api = api;
     this.#size = Math.min(firstSize, maxFirstSize);
   }
 
-  /** Returns the rows from `offset` on. @throws EngineError */
+  /** Returns the next rows, beginning at `offset`. @throws EngineError */
   async read(query: ExecutionQuery, from: Pick<Page, 'offset' | 'order'>): Promise<RowPage> {
     const size = this.#size;
     const { executions, bytes, total } = await this.#api.search(query, { ...from, size });

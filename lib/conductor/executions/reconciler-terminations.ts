@@ -1,4 +1,5 @@
-// Terminations by the reconciler. The engine stores the reason, by which every router recognizes these terminations.
+// Recognizes executions that the reconciler has terminated. The engine stores the reason for the termination, so every
+// router can recognize them.
 
 import type { ExecutionStatus } from '../types.ts';
 
@@ -22,38 +23,38 @@ export type Case = keyof typeof reasons;
 export const cases = Object.keys(reasons) as readonly Case[];
 
 /**
- * What the engine stores when it evaluates an execution whose tasks a termination has already cancelled, although the
- * execution still runs (`DeciderService.retry`): the termination is in progress, or a kill of the engine interrupted it.
- * The reason for the termination is lost.
+ * Reason that the engine stores when it evaluates an execution in the middle of a termination: the tasks are already
+ * cancelled, but the execution still runs (`DeciderService.retry`). The termination is still in progress, or the engine
+ * was killed during it. The actual reason for the termination is lost.
  */
 const lostReason = /^Task \S+ failed with status: TERMINATED and reason: 'null'$/;
 
 type Ending = Pick<ExecutionStatus, 'status' | 'reasonForIncompletion'>;
 type EndingWithOutput = Ending & Pick<ExecutionStatus, 'output'>;
 
-/** Returns the reason that the engine stores. */
+/** Returns the reason to store in the engine. */
 export function terminationReason(fault: Case): string {
   return `${prefix}${reasons[fault]}`;
 }
 
-/** Returns true when a reconciler has terminated the execution, or may have done so: the reason is lost. */
+/** Returns true when a reconciler has terminated the execution, or may have done so because the reason is lost. */
 export function isTerminatedByReconciler(execution: Ending): boolean {
   const { status, reasonForIncompletion = '' } = execution;
   return (status === 'TERMINATED' && reasonForIncompletion.startsWith(prefix)) || isReasonLost(execution);
 }
 
 /**
- * Returns true when the execution was terminated because its worker did not report, or for a lost reason before the
- * response was known: the outcome is unknown.
+ * Returns true when the outcome of the execution is unknown: it was terminated because its worker did not report, or it
+ * was terminated before the response was known and the reason is lost.
  */
 export function isUnreported(execution: EndingWithOutput): boolean {
   return isTerminatedFor('outcome_unknown', execution) || (isReasonLost(execution) && !hasOutbound(execution));
 }
 
 /**
- * Returns true when the output of the execution is the response to its client: it completed, or was terminated only
- * because the engine did not publish its event, or for a lost reason after the response was known. The event comes after
- * the response and does not change it.
+ * Returns true when the output of the execution is the response to its client: the execution completed, it was
+ * terminated only because the engine did not publish its event, or it was terminated after the response was known and
+ * the reason is lost. The event comes after the response and does not change the response.
  */
 export function hasResponse(execution: EndingWithOutput): boolean {
   if (execution.status === 'COMPLETED' || isTerminatedFor('event_stuck', execution)) return true;

@@ -1,11 +1,11 @@
-// Requests to the engine's workflow API, for clients with different deadlines and error handling.
+// Builds requests to the engine's workflow API, for clients with different deadlines and error handling.
 
 import { EngineError } from '../engine-error.ts';
 import type { EngineRequest, EngineResponse } from '../send-call.ts';
 import type { StartWorkflowRequest } from '../types.ts';
 import { isExecutionId } from './names.ts';
 
-/** Starts a pinned workflow version. */
+/** Returns a request that starts a pinned workflow version. */
 export function startRequest(request: StartWorkflowRequest): EngineRequest {
   return { method: 'POST', path: '/api/workflow', ...jsonBody(request) };
 }
@@ -17,17 +17,22 @@ export function startedId({ body }: EngineResponse): string {
   throw new EngineError('interrupted', 'the engine responded to a start with something other than an execution id');
 }
 
-/** Reads status and, when requested, output. The engine reads one row for it, without tasks. */
+/**
+ * Returns a request for the status and, optionally, the output. The engine reads only one row for it, without tasks.
+ */
 export function statusRequest(executionId: string, { includeOutput }: { includeOutput: boolean }): EngineRequest {
   return { method: 'GET', path: `${pathOf(executionId)}/status?includeOutput=${includeOutput}` };
 }
 
-/** Reads an execution, with or without its tasks, which repeat input and output. */
+/** Returns a request for an execution, with or without its tasks, which repeat input and output. */
 export function executionRequest(executionId: string, { includeTasks }: { includeTasks: boolean }): EngineRequest {
   return { method: 'GET', path: `${pathOf(executionId)}?includeTasks=${includeTasks}` };
 }
 
-/** Reads the executions of a workflow with a correlation id, including ended ones, from the execution store. */
+/**
+ * Returns a request for the executions of a workflow with a correlation id, including ended ones, from the execution
+ * store.
+ */
 export function correlatedRequest(
   name: string,
   correlationId: string,
@@ -37,12 +42,15 @@ export function correlatedRequest(
   return { method: 'GET', path: `/api/workflow/${names}?includeClosed=true&includeTasks=${includeTasks}` };
 }
 
-/** Terminates an execution. @param reason visible to everyone who can read the execution */
+/** Returns a request that terminates an execution. @param reason visible to everyone who can read the execution */
 export function terminateRequest(executionId: string, reason: string): EngineRequest {
   return { method: 'DELETE', path: `${pathOf(executionId)}?${new URLSearchParams({ reason })}` };
 }
 
-/** Changes the state of an execution. `retry` resumes a failed one at its last failed or cancelled task. */
+/**
+ * Returns a request that changes the state of an execution. `retry` resumes a failed execution at its last failed or
+ * cancelled task.
+ */
 export function transitionRequest(executionId: string, transition: 'pause' | 'resume' | 'retry'): EngineRequest {
   return { method: transition === 'retry' ? 'POST' : 'PUT', path: `${pathOf(executionId)}/${transition}` };
 }

@@ -2,7 +2,10 @@
 
 import type { WholeExecution } from './execution.ts';
 
-/** Reason of the termination. The engine stores it, so every router and the reconciler recognise the execution by it. */
+/**
+ * Reason for the termination. The engine stores this reason, so every router and the reconciler can recognise a
+ * superseded execution.
+ */
 export const superseded = 'another execution of the same Idempotency-Key was carried out';
 
 /** Returns true for a superseded execution, whose tasks no worker receives. */

@@ -1,4 +1,4 @@
-// The timeline of an execution: its tasks in order, with queue times, attempts, workers and failures.
+// Builds the timeline of an execution: its tasks in order, with queue times, attempts, workers and failures.
 
 import { isDirectDomain, poolDomain } from './direct-domain.ts';
 import type { ExecutedTask, WholeExecution } from './execution.ts';
@@ -11,7 +11,7 @@ export interface TimelineStep {
   readonly state: string;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Number of polls that returned this attempt; more than one when it was postponed or redelivered. */
+  /** Number of polls that returned this attempt; more than one when the task was postponed or redelivered. */
   readonly polls: number;
   /** Time from the start of the execution until the task was queued. */
   readonly scheduledAfterMs: number;
@@ -22,20 +22,20 @@ export interface TimelineStep {
   readonly worker?: string;
   /** Task domain; absent for the default pool. */
   readonly domain?: string;
-  /** Delay of the next try in seconds, from the last report of a worker. */
+  /** Delay before the next try in seconds, from the last report of a worker. */
   readonly nextTryAfterSeconds?: number;
-  /** Reason why the task did not complete, from the engine. It may contain text of third-party workers. */
+  /** Reason why the task did not complete, from the engine. It may contain text from third-party workers. */
   readonly reason?: string;
 }
 
-/** The attempts of an execution's tasks, and what it waits for. */
+/** The attempts of an execution's tasks, with what the execution is waiting for. */
 export interface Timeline {
   readonly steps: readonly TimelineStep[];
   /** Duration from start to end, or to `now` while the execution is running. */
   readonly totalMs: number;
   /** Names of the failed tasks, without duplicates. */
   readonly failed: readonly string[];
-  /** What the execution waits for; absent when it has ended or has no open task. */
+  /** Description of what the execution is waiting for; absent when it has ended or has no open task. */
   readonly waitsFor?: string;
 }
 
@@ -69,7 +69,7 @@ export function timelineOf(execution: WholeExecution, now: number): Timeline {
 function toStep(task: ExecutedTask, startedAt: number): TimelineStep {
   const { scheduledTime = 0, startTime = 0, endTime = 0, pollCount = 0, workerId } = task;
   const domain = poolDomain(task.domain);
-  // A directly dispatched task has no poll time: its duration includes the time in the queue.
+  // A directly dispatched task has no poll time, so its duration includes the time in the queue.
   const polledAt = startTime > 0 ? startTime : 0;
   return {
     task: nameOf(task),

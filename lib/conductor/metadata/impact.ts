@@ -67,7 +67,10 @@ function affectedBy({ kind, name, version, before }: Change, { workflows }: Regi
     .map((workflow) => ({ name: workflow.name, version: workflow.version }));
 }
 
-/** Returns whether a task of the type is in any branch or loop: it is an object with this name and a reference name. */
+/**
+ * Returns whether any branch or loop contains a task of the type, which is an object with this name and a reference
+ * name.
+ */
 function hasTask(value: unknown, taskType: string): boolean {
   if (value === null || typeof value !== 'object') return false;
   const { name, taskReferenceName } = value as { name?: unknown; taskReferenceName?: unknown };

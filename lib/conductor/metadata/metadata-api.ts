@@ -41,8 +41,8 @@ export class MetadataApi {
   }
 
   /**
-   * Returns all definitions with three calls. If a single missing definition were requested, the engine would log a
-   * stack trace.
+   * Returns all definitions with three calls. Definitions are not requested one by one, because the engine logs a stack
+   * trace for each request for a missing one.
    */
   async readDefinitions(): Promise<RegisteredDefinitions> {
     const [workflows, taskDefs, eventHandlers] = await Promise.all([

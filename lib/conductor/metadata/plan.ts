@@ -28,7 +28,9 @@ export interface Change extends DefinitionId {
 
 /** The ordered changes, and the definitions that are not changed. */
 export interface Plan {
-  /** In order: removed handlers, task types, workflows, new or changed handlers, removed workflows, removed task types. */
+  /**
+   * In order: removed handlers, task types, workflows, new or changed handlers, removed workflows, removed task types.
+   */
   readonly changes: readonly Change[];
   /** Number of definitions that are equal in the repository and the engine. */
   readonly unchanged: number;

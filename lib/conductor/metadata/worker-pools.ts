@@ -37,8 +37,8 @@ export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[
   const handlerDomains = definitions.eventHandlers.flatMap(({ definition }) =>
     definition.actions.flatMap(({ start_workflow: start }) => Object.entries(start.taskToDomain)),
   );
-  // Excludes the polls of routers: only routers poll for directly dispatched tasks, in search of tasks of a stopped
-  // router.
+  // Excludes the polls of routers. Only routers poll for directly dispatched tasks, to find the tasks that a stopped
+  // router has left.
   const workerPolls = facts.pollData.filter(({ domain }) => !isDirectDomain(domain));
   return definitions.taskDefs.flatMap(({ definition: { name: taskType } }) => {
     const domains = new Set<string | undefined>([

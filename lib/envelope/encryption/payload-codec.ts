@@ -70,7 +70,7 @@ export class PayloadCodec {
 
   /**
    * Encodes a response for the output of the execution. The response is encrypted only if the request is, so that
-   * operators can give the key to the workers before the router.
+   * operators can give the key to the workers before they give it to the router.
    * @param inbound the encoded request from the engine; its `clientId` was verified when the request was decoded
    */
   packOutbound(response: BackEndResponse, { inbound, executionId }: { inbound: unknown; executionId: string }): object {

@@ -5,7 +5,7 @@ import type { SpanAttributes } from './attributes.ts';
 /** Span kinds of OpenTelemetry that the product uses. */
 export type SpanKind = 'server' | 'client' | 'consumer' | 'internal';
 
-/** Options that a span has from its start. */
+/** Options for the start of a span. */
 export interface SpanOptions {
   /** Default `internal`. */
   kind?: SpanKind;

@@ -35,8 +35,8 @@ const backOff = 0.9;
 
 /**
  * Maximum number of executions that may wait for a worker inside the engine. The limit falls while engine calls take
- * more than `tolerance` times the baseline, and rises while they do not and the limit is in use. The latency of back
- * ends does not count: a slow back end must not slow down the others.
+ * more than `tolerance` times the baseline, and rises while engine calls are faster and the limit is in use. The
+ * latency of back ends does not count: a slow back end must not slow down the others.
  */
 export class AdaptiveLimit {
   readonly #options: AdaptiveLimitOptions;

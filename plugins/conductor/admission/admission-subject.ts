@@ -30,8 +30,8 @@ export function subjectOf(
 }
 
 /**
- * Returns the name of a route, followed by the path parameter if that has the form of an MIS code: `movies`,
- * `adaptor 002`. Other values are left out, because their number is not bounded.
+ * Returns the name of a route, followed by the value of the path parameter if this value has the form of an MIS code:
+ * `movies`, `adaptor 002`. Other values are left out, because their number is not bounded.
  */
 function backEndName(route: string, params: AdmissionTarget['params'], parameter: string | undefined): string {
   const code = parameter === undefined ? undefined : params[parameter];

@@ -183,8 +183,8 @@ export class Admission {
     limit.noteUse(limiter.inUse('waiting'));
     const leaveEngine = engine.enter();
     const leaveBackEnd = breaker.enter();
-    // Not the time of the grant: the breaker may have become half-open after the grant, and it ignores the outcomes of
-    // calls that began before its last change of state.
+    // The time of the grant is not used here. The breaker may have become half-open after the grant, and a breaker
+    // ignores the outcomes of calls that began before its last change of state.
     const enteredAt = performance.now();
     let startedId: string | undefined;
     let ended = false;

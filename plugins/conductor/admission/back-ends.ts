@@ -5,7 +5,9 @@ import { createBulkhead, type Bulkhead } from './bulkhead.ts';
 
 /** One back end: its bulkhead and its circuit breaker. */
 export interface BackEnd extends Bulkhead {
-  /** Route name and the path parameter that distinguishes its back ends: `movies`, `adaptor 002`. */
+  /**
+   * Name of the route, followed by the value of the path parameter that selects the back end: `movies`, `adaptor 002`.
+   */
   readonly name: string;
   readonly breaker: CircuitBreaker;
 }
@@ -41,8 +43,8 @@ export class BackEnds {
 
   /**
    * Back ends with at least one outcome, success or failure, whose breaker is not stale. Back ends whose names were
-   * invented by clients have none, unless `adaptor.url` serves every MIS code. The breaker of a back end that a reload
-   * removed becomes stale.
+   * invented by clients have no outcome, unless `adaptor.url` serves every MIS code. The breaker of a back end that a
+   * reload removed becomes stale.
    */
   get observed(): BackEnd[] {
     return [...this.#known.values()].filter(({ breaker }) => breaker.hasOutcomes && !breaker.isStale);

@@ -78,8 +78,8 @@ export class CircuitBreaker {
   /**
    * Begins a call. While the breaker is half-open, the call is the probe: other calls are rejected until the probe has
    * an outcome or is abandoned.
-   * @returns function to call when the call ends without an outcome, so that another call may probe. After a change of
-   *   state, it does nothing
+   * @returns a function to run when the call ends without an outcome, so that another call may be the probe. After a
+   *   change of state, the function does nothing
    */
   enter(): () => void {
     if (this.state !== 'half-open') return noop;

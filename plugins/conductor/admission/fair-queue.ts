@@ -45,8 +45,8 @@ export class FairQueue {
   }
 
   /**
-   * Returns the next request to serve among those with capacity: the one whose flow holds the fewest permits, or the
-   * earliest if there are several.
+   * Returns the next request to serve. Of the requests for which a permit is free, this is the one whose flow holds the
+   * fewest permits. Of several such requests, it is the earliest.
    * @param hasCapacity whether a permit is free for a request
    * @param permitsOf number of permits that a flow holds
    */

@@ -5,7 +5,7 @@ const memoryMs = 3_000;
 
 /**
  * Exponentially decaying average, in milliseconds. Values lose weight with time, not with the number of samples. A
- * stall that delays all permits at once therefore loses its weight as a single event does.
+ * stall delays many permits at once. Their samples therefore lose their weight together, as fast as a single sample.
  */
 export class HeldTime {
   #sum = 0;

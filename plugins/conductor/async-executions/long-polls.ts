@@ -15,8 +15,8 @@ export class LongPolls {
   }
 
   /**
-   * Returns whether one more request of this client may wait: at most `max` requests of all clients together, and half
-   * of that, rounded up, of one client.
+   * Returns whether one more request of this client may wait. At most `max` requests of all clients together may wait,
+   * and at most half of `max`, rounded up, of one client.
    */
   hasCapacity(client: string, max: number): boolean {
     return this.#waiting.total < max && this.#waiting.of(client) < Math.ceil(max / 2);

@@ -14,8 +14,8 @@ export interface ResumeDependencies {
   readonly everyMs?: number;
   /**
    * Time after which a call whose response was lost can no longer take effect, in milliseconds. Default: 75 seconds,
-   * because the engine waits up to a minute for its lock. This is also longer than a cancellation through another
-   * router takes.
+   * because the engine waits up to a minute for its lock. The default is also longer than a cancellation through
+   * another router takes.
    */
   readonly settledMs?: number;
   /**
@@ -70,7 +70,7 @@ export class Resumes {
 
   /**
    * Ends the background work for an execution; the caller takes over the execution.
-   * @returns false when there was none
+   * @returns false when there was no background work
    */
   async claim(executionId: string): Promise<boolean> {
     const work = this.#works.get(executionId);

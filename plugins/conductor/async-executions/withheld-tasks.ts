@@ -3,7 +3,7 @@
 //
 // The engine does not serialise a poll and a termination: the last write wins. A cancellation therefore first pauses
 // the execution and then checks whether its task was taken. A poll takes the task and then checks whether its execution
-// is paused. In this way, at least one of the two notices the other.
+// is paused. In this way, the cancellation notices the poll, or the poll notices the cancellation, or both.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Engine } from '#lib/conductor/engine.ts';
@@ -34,7 +34,8 @@ export interface WithheldTasksOptions {
   readonly requeue: (task: Task) => Promise<boolean>;
   /**
    * Time after which a withheld task is returned to the engine, in milliseconds; default 10,000. The next poll takes
-   * the task again. Otherwise its response timeout could end it while its execution is paused.
+   * the task again. If the router kept the task longer, the response timeout could end the task while its execution is
+   * paused.
    */
   readonly maxWithheldMs?: number;
   readonly log: Logger;

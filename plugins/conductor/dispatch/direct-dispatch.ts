@@ -1,5 +1,5 @@
 // Direct dispatch across routers: when the router of a read holds no poll for the read's queue, the task goes to a
-// router that does.
+// router that holds such a poll.
 //
 // A router with a waiting task offers the task's queue to all other routers. A router with workers then asks for tasks.
 // The offering router gives each task to only one router. Messages are not stored: when a task is lost with its
@@ -206,7 +206,8 @@ export class DirectDispatch {
     if (tasks.length === 0) known.offers.delete(router);
     else known.offers.set(router, notAsked);
     for (const task of tasks) this.#givenBy.set(task, router);
-    // When both routers are stopping, the one that gave the task takes it back and offers it to the others.
+    // A stopping router returns new tasks to the router that gave them. If that router is stopping too, it keeps the
+    // returned tasks and offers them to the other routers.
     if (this.#isStopping && returned === undefined) for (const task of tasks) this.#return(task, name);
     // These tasks have already waited at the other router, so they are delivered first.
     else if (queue.readyTasks > 0) queue.giveBack(tasks);

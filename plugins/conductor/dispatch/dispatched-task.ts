@@ -35,8 +35,8 @@ export function dispatchedTaskId({ executionId, referenceName }: TaskReference):
 }
 
 /**
- * Reads a task from the engine by either kind of id, even if the task has ended. If the task has several attempts, the
- * last one is returned.
+ * Reads a task by the engine's id or by the id of a direct dispatch, even if the task has ended. If the task has
+ * several attempts, the last one is returned.
  * @returns undefined when there is no such task
  * @throws EngineError
  */
@@ -87,7 +87,7 @@ export interface DispatchedTaskOptions {
   responseTimeoutSeconds: number;
 }
 
-/** Returns the task as a poll of the engine would, except for its id. */
+/** Creates the task as a poll of the engine would return it, except for its id. */
 export function createDispatchedTask(options: DispatchedTaskOptions): Task {
   const { executionId, request, first, input, domain, responseTimeoutSeconds } = options;
   const now = Date.now();

@@ -22,7 +22,7 @@ export interface PolledQueue {
   hold(poll: HeldPoll): void;
   /** Resolves when no fetch in flight can bring tasks for the held poll. Never rejects. */
   afterFetches(poll: HeldPoll): Promise<void>;
-  /** Ends a poll. It must get no more tasks afterwards. */
+  /** Ends a poll. The queue must not deliver tasks to the poll afterwards. */
   drop(poll: HeldPoll): void;
 }
 

@@ -1,11 +1,11 @@
-// Types that describe how in-flight executions of this router complete, where their definitions predict it.
+// Types for in-flight executions of this router whose completion can be predicted from their definitions.
 
 import type { TransientMap } from '#lib/gc/transient-map.ts';
 import type { LastTask } from './workflow-metadata.ts';
 
 /** The completion of an execution that completes with its first task. */
 export interface KnownCompletion {
-  /** Reference name of that task. */
+  /** Reference name of the first task. */
   readonly referenceName: string;
   /** Computes the workflow's output from the task's output. */
   readonly outputOf: LastTask['outputOf'];

@@ -74,7 +74,7 @@ export class RedisPeers implements Peers, DispatchPeers {
     this.#options.redis.run((client) => client.publish(channel, text)).catch(() => undefined);
   }
 
-  /** Returns a listener that parses messages and ignores this router's own. */
+  /** Returns a listener that parses messages and ignores the messages that this router has sent. */
   #receiver<M>(receive: (message: M & { from: string }) => void): (text: string) => void {
     return (text) => {
       try {

@@ -13,7 +13,7 @@ import { isSafeMethod } from '#lib/http/methods.ts';
 import type { Task, TaskResult } from '#lib/conductor/types.ts';
 
 const unreceived = 'no worker received the task after poll ';
-/** Reason of a task that a worker returned without a reason or an output of its own. */
+/** Reason that the router adds when a worker returns a task without a reason or an output. */
 export const returnedByWorker = 'its worker reported IN_PROGRESS';
 
 /** Returns the reason with which a router returns a task that it has polled but that no worker has received. */
@@ -38,7 +38,7 @@ interface WorkflowTask {
 /**
  * Returns true for a task that must not be carried out twice: a write that the engine may not retry. A task without an
  * HTTP method counts as a write. Any other task may be delivered a second time, because the first delivery may have
- * been lost: the engine can also fail after it has taken a task from its queue.
+ * been lost: the engine can fail after it has taken a task from its queue.
  */
 export function runsOnce(task: Task): boolean {
   const { httpMethod } = (task.inputData?.['inbound'] ?? {}) as { httpMethod?: unknown };
@@ -57,8 +57,8 @@ export function isRepeatedDelivery(task: Task): boolean {
 
 /**
  * Returns true for a result by which a worker returns its task without a reason or an output. A reason that a router
- * has written does not count: Conductor's Java SDK copies it from the task into the result, and at the next delivery it
- * would name an earlier poll.
+ * has written does not count: Conductor's Java SDK copies the reason of the task into the result. At the next delivery,
+ * this reason would name an earlier poll.
  */
 export function returnsWithoutTrace(result: TaskResult): boolean {
   // A lease extension leaves the task with its worker.

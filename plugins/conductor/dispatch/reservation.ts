@@ -13,7 +13,7 @@ export class Reservation {
   #poll: HeldPoll | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** True for a poll that may wait as long as a reservation may last. */
+  /** True for a poll whose timeout is at least as long as the longest reservation. */
   isPossible({ timeoutMs }: HeldPoll): boolean {
     return timeoutMs >= maxReservedMs;
   }

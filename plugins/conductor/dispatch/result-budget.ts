@@ -1,4 +1,4 @@
-// A memory budget for large task results: results beyond it stay unread in their sockets until there is room.
+// A memory budget for large task results. While the budget is used up, further results stay unread in their sockets.
 
 import { getHeapStatistics } from 'node:v8';
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';

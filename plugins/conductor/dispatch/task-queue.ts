@@ -51,8 +51,8 @@ const maxFetchCount = 64;
  */
 const orphanSearchMs = 300_000;
 /**
- * A dispatched task that has waited this long in the engine (milliseconds) counts as one whose router has stopped,
- * because with the default limits no client waits longer.
+ * When a dispatched task has waited this long in the engine (milliseconds), its router counts as stopped, because with
+ * the default limits no client waits longer.
  */
 const orphanAgeMs = 120_000;
 
@@ -60,8 +60,8 @@ const orphanAgeMs = 120_000;
  * The queue of one task type in one domain. At most one fetch runs at a time, however many polls are held. Polls are
  * served in order of arrival. A task fetched for a worker that has disconnected goes to the next worker.
  *
- * The engine keeps a directly dispatched task in the queue of another domain until its result arrives, so no fetch
- * returns it.
+ * The engine keeps a directly dispatched task in the queue of another domain until its result arrives, so fetches for
+ * this queue do not return the task.
  */
 export class TaskQueue implements PolledQueue {
   readonly #options: TaskQueueOptions;
@@ -82,8 +82,8 @@ export class TaskQueue implements PolledQueue {
   #expectation = expectationMs.length;
   #timer: NodeJS.Timeout | undefined;
   /**
-   * Time of the next fetch without an announcement (performance.now()). It is kept when no poll is held, because polls
-   * may be shorter than a pause.
+   * Time of the next fetch without an announcement (performance.now()). The time is kept while no poll is held, because
+   * polls may be shorter than the pause between two fetches.
    */
   #fetchDueAt = 0;
   #orphanSearchDueAt = 0;
@@ -292,7 +292,7 @@ export class TaskQueue implements PolledQueue {
 
   /**
    * Fetches dispatched tasks whose router has stopped, oldest first, one at a time. The search ends at the first recent
-   * task. A worker may already have that task, so it is the only one that a search can deliver a second time.
+   * task. A worker may already have that task. A search cannot deliver any other task a second time.
    */
   async #searchOrphans(): Promise<void> {
     this.#orphanSearchDueAt = performance.now() + orphanSearchMs;
@@ -333,8 +333,8 @@ export class TaskQueue implements PolledQueue {
   }
 
   /**
-   * Returns false for a task that was held too long, and returns that task to the engine. Dispatched tasks may always
-   * be delivered, because they are still in the engine's queue.
+   * Checks whether a task may be delivered. Sends a task that was held too long back to the engine and returns false.
+   * Dispatched tasks may always be delivered, because they are still in the engine's queue.
    */
   #mayDeliver(task: Task): boolean {
     if (isDispatchedTaskId(task.taskId)) return true;

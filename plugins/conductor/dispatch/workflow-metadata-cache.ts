@@ -107,8 +107,8 @@ export class WorkflowMetadataCache {
 }
 
 /**
- * Returns the queue of a task. Its domain is the one for the task type in taskToDomain, otherwise the one for `*`.
- * Without either, the task belongs to the default pool.
+ * Returns the queue of a task. The domain is the entry of `taskToDomain` for the task type, otherwise the entry for
+ * `*`. Without both entries, the task belongs to the default pool.
  */
 export function queueOf(taskType: string, taskToDomain: Readonly<Record<string, string>> = {}): QueueName {
   return { taskType, domain: taskToDomain[taskType] ?? taskToDomain['*'] };

@@ -11,7 +11,10 @@ export type ClearInbound = Pick<Inbound, 'httpMethod' | 'clientId' | 'requestId'
 
 /** The engine's execution ids (UUID). Other ids are not looked up. */
 const idPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Minimum time until a 404, in milliseconds. It hides that looking up another client's execution takes longer. */
+/**
+ * Minimum time until a 404, in milliseconds. Without this minimum, the response time would reveal whether an execution
+ * of another client has this id.
+ */
 const unknownDelayMs = 50;
 
 /** Returns the request of an execution. */

@@ -100,7 +100,7 @@ function mayBeCompressed({ status, headers }: BackEndResponse): boolean {
   // Byte ranges of the back end would not match the compressed body.
   if (/\bbytes\b/i.test(textOf(headers['accept-ranges']))) return false;
   if (/\bno-transform\b/i.test(textOf(headers['cache-control']))) return false;
-  // A weak ETag would be correct, but If-Match never matches a weak one (RFC 9110 section 13.1.1), so writes would
+  // A weak ETag would be correct, but If-Match never matches a weak ETag (RFC 9110 section 13.1.1), so writes would
   // fail.
   if (headers['etag'] !== undefined && !textOf(headers['etag']).startsWith('W/')) return false;
   return isCompressible(textOf(headers['content-type']));

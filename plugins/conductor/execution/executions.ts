@@ -100,7 +100,8 @@ export async function startExecution(
   const planned = plan === undefined ? request : { ...request, taskToDomain: plan.taskToDomain };
   const executionId = await startRecorded(planned, { deadlineAt, readOnly, isKeyed }, dependencies);
   if (!respondsAsync && !isKeyed) awaited.add(executionId);
-  // The metadata only makes an execution faster, so a slow engine must not delay the wait for the execution.
+  // Without the metadata, the execution only takes longer, so the router waits only briefly for a slow engine to return
+  // the metadata.
   const knownBy = Math.min(deadlineAt, performance.now() + maxMetadataMs);
   const workflow = plan?.workflow ?? (await before(knownBy, metadata.metadataOf(request.name, request.version)));
   const first = workflow?.first;
@@ -185,8 +186,9 @@ async function planDispatch(
   const queue = queueOf(first.taskType, request.taskToDomain);
   if (!directDispatch.isPossible(queue)) return undefined;
   const taskDef = await before(knownBy, metadata.taskDef(first.taskType));
-  // A retry has another task id under the same reference name, and only the engine can apply an input template. A task
-  // with a poll timeout would time out, because the engine does not see a poll of it.
+  // Three kinds of tasks are not dispatched directly: tasks with retries, because a retry has another task id under the
+  // same reference name; tasks with an input template, because only the engine can apply the template; and tasks with a
+  // poll timeout, because the engine sees no poll and would time them out.
   const { retryCount, inputTemplate = {}, pollTimeoutSeconds = 0 } = taskDef ?? {};
   if (taskDef === undefined || retryCount !== 0 || pollTimeoutSeconds > 0) return undefined;
   if (Object.keys(inputTemplate).length > 0) return undefined;
@@ -268,9 +270,9 @@ async function abandon(
 
 /**
  * Adds the reason for the incompletion and the time of the last resumption, which the engine's status call omits.
- * Without that time, the reason can look like that of a cancellation. Without the reason, the response could not say
- * that a write may have been applied. A slow engine therefore gets the rest of the wait and another `lateReadMs`,
- * because the execution may have ended just before the deadline.
+ * Without the time, an execution that was resumed during its cancellation would look cancelled. Without the reason, the
+ * response could not say that a write may have been applied. A slow engine therefore gets the rest of the wait and
+ * another `lateReadMs`, because the execution may have ended just before the deadline.
  */
 async function withReason(
   ended: ExecutionStatus,

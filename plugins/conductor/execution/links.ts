@@ -22,7 +22,7 @@ type ServedResource = (typeof servedParts)[number];
 
 /**
  * Creates the function that returns links. Links use the first path of each resource. {@link linkProblems} verifies
- * that each resource has one.
+ * that each resource has a path.
  */
 export function createLinks(routes: readonly GatewayRoute[]): LinksOf {
   const [status, response] = servedParts.map((part) => pathOf(routes, part)) as [string, string];
@@ -52,7 +52,10 @@ export function linkProblems({ routes, endpoints }: Pick<PolicyContext, 'routes'
     );
 }
 
-/** Reports paths of the policy `executions` whose only parameter is not `:id`, because links fill in nothing else. */
+/**
+ * Reports paths of the policy `executions` that do not have `:id` as their only parameter, because links fill in no
+ * other parameter.
+ */
 export function pathProblems({ endpoints }: Pick<PolicyContext, 'endpoints'>): string[] {
   return endpoints
     .flatMap(({ templates }) => templates)

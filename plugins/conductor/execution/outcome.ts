@@ -66,9 +66,9 @@ export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEndi
 }
 
 /**
- * Returns the outcome of an ended execution for the request that started it. A problem document contains the id of
- * that request. The caller has compared the client with the unencrypted `clientId`, which an encrypted response must
- * confirm.
+ * Returns the outcome of an ended execution for the request that started it. A problem document contains the id of that
+ * request. The caller has compared the client with the unencrypted `clientId`. An encrypted response must confirm this
+ * `clientId`.
  */
 export function recordedOutcome(execution: WholeExecution, options: ResponseOptions): Outcome {
   const { httpMethod, requestId } = inboundOf(execution);

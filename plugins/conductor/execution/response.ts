@@ -70,7 +70,7 @@ export function responseOf(
 const maxHeaderBytes = 12_288;
 
 /**
- * Returns the fields.
+ * Returns the fields unchanged.
  * @throws Problem `back-end-bad-answer` when a field cannot be sent, or when the fields are too large
  */
 function sendable(headers: HeaderFields): HeaderFields {

@@ -61,8 +61,8 @@ export async function startProblem(
 }
 
 /**
- * Returns true when the engine confirms that the execution does not exist. This counts only after a 500: any other 5xx
- * may come from a proxy, behind which the start may still be in progress.
+ * Returns true when the engine confirms that the execution does not exist. The engine is asked only after a 500: any
+ * other 5xx may come from a proxy, behind which the start may still be in progress.
  */
 async function isAbsent(
   { status }: EngineError,

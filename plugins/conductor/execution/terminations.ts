@@ -1,4 +1,5 @@
-// Reasons for terminating executions. The engine stores them, so that every router reports the same problem later.
+// Reasons for terminating executions. The engine stores these reasons, so that every router later reports the same
+// problem.
 
 /** Reason when the client of a read disconnected before the response. */
 export const clientGoneReason = 'the client has gone';

@@ -17,7 +17,8 @@ import { inboundOf } from '../execution/client-executions.ts';
 export type KeyedExecutions = Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole' | 'decide'>;
 
 /**
- * Minimum age, in milliseconds, at which the engine is asked to evaluate an execution without a row in the index again.
+ * Minimum age, in milliseconds, of an execution without a row in the index for which the engine is asked to repeat the
+ * evaluation.
  */
 const unindexedMs = 60_000;
 
@@ -61,7 +62,8 @@ export async function findFirst(
 
 /**
  * Makes the engine schedule the task of an execution, in case the engine was killed right after it had stored the
- * execution. The reconciler, which reads the index, does not find such an execution. Other executions are unaffected.
+ * execution. The reconciler, which reads the index, does not find such an execution. The call does not affect an
+ * execution whose task is scheduled.
  */
 async function evaluate(executionId: string, api: KeyedExecutions): Promise<void> {
   try {

@@ -42,8 +42,8 @@ const maxLookUps = 16;
 
 /**
  * `started`: this request started the execution. `first`: the execution that an earlier request started. `problem` says
- * why its response cannot be repeated: `idempotency-key-reused` (422), or `idempotency-key-in-use` (409) while the
- * execution runs.
+ * why the response of that execution cannot be repeated: `idempotency-key-reused` (422), or `idempotency-key-in-use`
+ * (409) while the execution runs.
  */
 export type IdempotentOutcome<T> =
   | { readonly started: T }
@@ -119,7 +119,7 @@ export class IdempotentStart {
       if (first !== undefined) lock?.release();
       return first;
     } catch (cause) {
-      // No time was left to look up the execution that the holder of the lock may have started.
+      // The deadline passed during the search for the execution that the holder of the lock may have started.
       if (lock === null && cause instanceof LateRead) throw this.#inUse({});
       lock?.release();
       this.#count('unavailable');

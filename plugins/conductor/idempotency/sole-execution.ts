@@ -2,11 +2,12 @@
 // them.
 //
 // A lock keeps two routers from starting two executions for one key, but the lock expires. A start that was sent while
-// the lock was held may arrive after it has expired, for example when a router was suspended or the engine's database
-// hung. A start cannot be fenced, because the engine does not know the keys. Therefore, a router that has polled a task
-// of a keyed execution reads the other executions of the key. If a task of one of them has been taken, the router
-// terminates the execution whose task it has polled. When two routers check at the same time, each sees the other's
-// task, because each polled before it checked. Both executions are then terminated, and nothing is carried out twice.
+// the lock was held may arrive after the lock has expired, for example when a router was suspended or the engine's
+// database hung. A start cannot be fenced, because the engine does not know the keys. Therefore, a router that has
+// polled a task of a keyed execution reads the other executions of the key. If a task of another execution has been
+// taken, the router terminates the execution whose task it has polled. When two routers check at the same time, each
+// sees the other's task, because each polled before it checked. Both executions are then terminated, and nothing is
+// carried out twice.
 
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';
 import type { ExecutionApi } from '#lib/conductor/executions/execution-api.ts';

@@ -30,7 +30,7 @@ export function describeEngineApi(strip: string): PolicyDescription {
   };
 }
 
-// A rule that ends in `/**` also matches the path before it, so it becomes two operations.
+// A rule that ends in `/**` also matches the path without this ending, so the rule becomes two operations.
 function operationsOf(
   prefix: string,
   { method, path, scope, kind, summary: does }: (typeof allowedCalls)[number],

@@ -25,7 +25,9 @@ import { checkPoll, problemOfPoll } from './worker-names.ts';
 import type { TaskUpdates } from './task-updates.ts';
 import type { WorkerLimits } from './worker-limits.ts';
 
-/** Ratio of the largest task result to the largest response, which a result contains as base64 or escaped text. */
+/**
+ * Ratio of the largest task result to the largest response. A result contains the response as base64 or escaped text.
+ */
 const resultOverhead = 2;
 /** Timeout of a poll that does not specify one, in milliseconds; Conductor's default. */
 const defaultPollMs = 100;
@@ -257,7 +259,7 @@ class EngineApi {
     return { result, ...(await updates.update(result, body)) };
   }
 
-  /** Reports results concurrently. @returns the status of each, as a separate call would return it */
+  /** Reports results concurrently. @returns the status of each result, as a separate call would return it */
   async #reportAll(results: readonly Buffer[], context: CallContext): Promise<number[]> {
     const statusOf = (result: Buffer) =>
       this.#report(result, context).then(

@@ -12,7 +12,10 @@ export function send(
   response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
-/** Parses a whole number from a query; returns `absent` when there is none. @throws Problem `malformed-request` */
+/**
+ * Parses a whole number from a query; returns `absent` for a missing or empty value.
+ * @throws Problem `malformed-request`
+ */
 export function wholeNumber(text: string | null, absent: number): number {
   const value = text === null || text === '' ? absent : Number(text);
   if (!Number.isInteger(value) || value < 0)

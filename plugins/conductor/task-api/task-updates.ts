@@ -54,8 +54,8 @@ export interface AcceptedUpdate {
 }
 
 /**
- * Beyond this size (bytes), returning a result with the execution or sending it to another router costs more than a
- * second call.
+ * Maximum size (bytes) of a result that the engine returns with the execution, or that is sent to another router. For a
+ * larger result, a second call costs less.
  */
 const maxSmallBytes = 65_536;
 /** Maximum number of delivered tasks remembered; the oldest is evicted first. */
@@ -144,7 +144,10 @@ export class TaskUpdates {
     return completion?.referenceName === completed?.referenceName ? completion : undefined;
   }
 
-  /** Extends the lease of a task, which stays with its worker: the engine ignores everything else in such a result. */
+  /**
+   * Extends the lease of a task, so that the task stays with its worker. The engine ignores the other members of the
+   * result, except the ids.
+   */
   async #extendLease(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
     const taskId = await engineTaskId(this.#engine, result.taskId);
     const response = await this.#report(result, withTaskId(body, taskId));
@@ -197,7 +200,7 @@ export class TaskUpdates {
   /**
    * Completes a polled task by its reference. Unlike the response to a report by id, the response to this call shows
    * whether the task was pending.
-   * @returns false when that is not possible, or when the engine has not accepted the result
+   * @returns false when the task cannot be completed by its reference, or when the engine has not accepted the result
    */
   async #completeByReference(result: TaskResult, body: Buffer, task: DeliveredTask): Promise<boolean> {
     const completed = completedTask(result, task.referenceName);
@@ -233,7 +236,10 @@ export class TaskUpdates {
     });
   }
 
-  /** Reports any other result of a dispatched task by the engine's task id, which is read first. */
+  /**
+   * Reports a result of a dispatched task for which `isPlain` is false. The call needs the engine's task id, which is
+   * read first.
+   */
   async #reportById(result: TaskResult, body: Buffer): Promise<AcceptedUpdate['response']> {
     const pending = await findTask(this.#engine, result.taskId);
     if (pending === undefined || !isPending(pending)) return notFound(result);

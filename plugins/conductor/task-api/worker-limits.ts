@@ -55,7 +55,7 @@ export class WorkerLimits {
     if (reason !== undefined) refuse(reason);
   }
 
-  /** Sorts queues by whether a client may poll them. */
+  /** Separates the queues that a client may poll from the queues that it may not poll. */
   sortQueues<Q extends QueueName>(clientId: string, wanted: readonly Q[]): { allowed: Q[]; refused: Q[] } {
     const allowed = wanted.filter((name) => this.#reasonAgainst(clientId, name) === undefined);
     return { allowed, refused: wanted.filter((name) => !allowed.includes(name)) };
@@ -63,8 +63,8 @@ export class WorkerLimits {
 
   /**
    * Checks a result or a log line: the client must be allowed to poll the task's queue.
-   * @param executionId execution id in the result; it must be that of the task's execution, because the engine updates
-   *   the execution that the result names
+   * @param executionId execution id in the result. It must be the id of the task's execution, because the engine
+   *   updates the execution that the result names
    * @throws Problem `forbidden`; EngineError when reading an unknown task from the engine fails
    */
   async checkTask(clientId: string, taskId: string, executionId?: string): Promise<void> {

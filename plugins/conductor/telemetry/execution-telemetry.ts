@@ -18,7 +18,9 @@ export interface Pinned {
 export interface TelemetryDependencies {
   readonly metrics: ExecutionMetrics;
   readonly tracer: Tracer | undefined;
-  /** Scope whose clients receive `Server-Timing`, read for each response; undefined when no client does. */
+  /**
+   * Scope of the clients that receive `Server-Timing`; undefined when no client receives it. Read for each response.
+   */
   readonly timingScope: string | undefined;
 }
 

@@ -38,7 +38,8 @@ export interface Versions {
 }
 
 /**
- * Creates the versions of a configuration. They are not visible before the configuration is activated.
+ * Creates the versions of a configuration. Metrics and `/health/ready` show them only after the configuration is
+ * activated.
  * @param state shared state that outlives the configuration
  * @param policies the uses of the policy `workflow`, by their parameters
  */

@@ -106,8 +106,8 @@ export class RouteVersions {
   }
 
   /**
-   * Sets the version in the log and the response: the chosen one, or that of the first request with the same
-   * Idempotency-Key.
+   * Sets the version in the log and the response: the chosen version, or the version that served the first request with
+   * the same Idempotency-Key.
    */
   show(version: number, response: Response): void {
     contextOf(response.req).workflowVersion = version;

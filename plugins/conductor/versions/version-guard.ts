@@ -8,8 +8,8 @@ export interface GuardOptions {
   /** Allowed failures, in percent of the requests. */
   readonly failurePercent: number;
   /**
-   * Minimum number of requests in the window before a version is judged. The version itself must reach it, and so must
-   * all other versions together.
+   * Minimum number of requests in the window before a version is judged. The version itself must reach this number, and
+   * so must all other versions together.
    */
   readonly minRequests: number;
   /** Length of the window, in milliseconds. */
@@ -31,9 +31,9 @@ export interface GuardedRoutes {
 }
 
 /**
- * Minimum difference between the failure rates, in standard errors (one-sided, 95 %). Without a minimum, a version
- * could be removed when all versions fail alike because of a shared dependency, as one rate is always slightly higher
- * than the other.
+ * Minimum difference between the failure rates, in standard errors (one-sided, 95 %). When all versions fail alike
+ * because of a shared dependency, one failure rate is still slightly higher than the other. Without a minimum, that
+ * version could be removed.
  */
 const minStandardErrors = 1.645;
 

@@ -5,7 +5,7 @@ import { durationBuckets } from '#lib/telemetry/duration-buckets.ts';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import type { Verdict } from './version-verdict.ts';
 
-/** A version on a route; both come from gateway.config.yml. */
+/** A version on a route. Version and route come from gateway.config.yml. */
 export interface VersionOnRoute {
   readonly route: string;
   readonly version: number;

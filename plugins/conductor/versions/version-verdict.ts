@@ -14,8 +14,9 @@ const notVersionFailures: ReadonlySet<ProblemCode> = new Set([
 ]);
 
 /**
- * Returns the verdict on an outcome. A 5xx response is a failure, whether the back end or the workflow causes it. So is
- * a 503 `definition-missing`, because the version is not registered. A 4xx response from the back end is a success.
+ * Returns the verdict on an outcome. A 5xx response is a failure, whether the back end or the workflow causes it. A 503
+ * `definition-missing` is a failure too, because the version is not registered. A 4xx response from the back end is a
+ * success.
  * @param engineFailed true when the engine failed during the request; no failure then counts against the version
  */
 export function verdictOf({ problem, clientGone, status = 200 }: ExecutionEnding, engineFailed: boolean): Verdict {

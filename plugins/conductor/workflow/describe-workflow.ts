@@ -99,7 +99,7 @@ function operationsOf(endpoint: Endpoint, prefix: string, backEnd: BackEndDescri
 
 /**
  * Lists undescribed operations together: for an endpoint with a wildcard path, `/docs` shows one operation in place of
- * all of them.
+ * all undescribed operations.
  */
 function listTogether(others: readonly ListedOperation[]): readonly ListedOperation[] {
   const shown = others.find(({ path }) => path.endsWith(`{${restName}}`));

@@ -21,7 +21,9 @@ export interface ExecutionRequest {
   readonly domain: string | undefined;
   /** Correlation id of the execution: the name of the Idempotency-Key, or the request id. */
   readonly correlationId: string;
-  /** True when the correlation id is the name of an Idempotency-Key: at most one execution is started for it. */
+  /**
+   * True when the correlation id is the name of an Idempotency-Key. At most one execution is started for such a name.
+   */
   readonly isKeyed: boolean;
   /** The client as admission control counts it: the OAuth client, or the address. */
   readonly client: string;
@@ -66,7 +68,7 @@ export interface ServeResult {
 
 /**
  * Serves a request; resolves as soon as its execution has started.
- * @throws Problem when nothing was started, or when it is unknown whether anything was (504 `outcome-unknown`)
+ * @throws Problem when nothing was started, or when it is unknown whether anything was started (504 `outcome-unknown`)
  */
 export type Serve = (request: ExecutionRequest) => Promise<ServeResult>;
 

@@ -23,7 +23,7 @@ export interface RateLimitResult {
 /** Counts requests in fixed windows, by key. */
 export interface RateLimitStore {
   /**
-   * Counts one request, even a rejected one.
+   * Counts one request, whether or not it is allowed.
    * @param window the limit of this key; it must be the same in every call with this key
    * @throws RedisUnavailable
    */
@@ -96,7 +96,7 @@ export class RedisRateLimitStore implements RateLimitStore {
 
 /**
  * Converts the result of rate-limiter-flexible, whose promise resolves for allowed requests and rejects for all others.
- * A timer ends its windows in memory, but `msBeforeNext` is computed from the time of day, which can be set back; the
+ * In memory, a timer ends each window, but `msBeforeNext` is computed from the time of day, which can be set back. The
  * remaining time is therefore limited to the length of the window.
  */
 async function toResult(consumption: Promise<RateLimiterRes>, windowSeconds: number): Promise<RateLimitResult> {

@@ -21,8 +21,8 @@ const clientIdPattern = /^[\x20-\x7e]{1,256}$/;
  * Returns the OAuth client to which a token was issued. `sub` never replaces a missing claim: it may name a user with
  * the same name as a client (RFC 9068 section 5, RFC 9700 section 4.15).
  * @param names claims that may name the client; the first one present counts (`oauth.clientIdClaims`)
- * @throws InvalidTokenError `client` when none is present, or the first one is not printable ASCII of 1 to 256
- *   characters
+ * @throws InvalidTokenError `client` when no such claim is present, or when the first one present is not printable
+ *   ASCII of 1 to 256 characters
  */
 export function readClientId(claims: Claims, names: readonly string[]): string {
   const clientId = names.map((name) => claims[name] ?? undefined).find((claim) => claim !== undefined);
@@ -33,7 +33,7 @@ export function readClientId(claims: Claims, names: readonly string[]): string {
 /**
  * Returns the scopes. RFC 9068 section 2.2.3 puts them in `scope`, but providers differ. The claim is a list, or a
  * string with spaces between the scopes. An element of a list is one scope, whatever it contains.
- * @param names claims that may contain them; the first one present counts (`oauth.scopeClaims`)
+ * @param names claims that may contain the scopes; the first one present counts (`oauth.scopeClaims`)
  * @throws InvalidTokenError `claims` when the claim is neither a list of strings nor a string
  */
 export function readScopes(claims: Claims, names: readonly string[]): ReadonlySet<string> {

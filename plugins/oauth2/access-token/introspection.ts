@@ -32,8 +32,8 @@ const maxActive = 10_000;
 const maxRejected = 1_000;
 /**
  * How long a result is reused, in milliseconds. This is the longest time for which a revoked token is accepted
- * (RFC 7662 section 4). A rejection is kept only briefly, to absorb repeats, because the provider may learn of a new
- * token after it was issued.
+ * (RFC 7662 section 4). A rejection is kept to absorb repeated requests, but only briefly, because the provider may
+ * learn of a new token after the token was issued.
  */
 const activeForMs = 30_000;
 const inactiveForMs = 1_000;
@@ -42,7 +42,8 @@ const inactiveForMs = 1_000;
  */
 export const maxIntrospections = 64;
 /**
- * Maximum number of concurrent introspections of tokens that were not active before. The rest are for tokens in use.
+ * Maximum number of concurrent introspections of tokens that were not active before. The remaining introspections are
+ * reserved for tokens in use.
  */
 const maxUnknown = 48;
 /** Maximum number of concurrent introspections of such tokens from one client network. */
@@ -171,9 +172,9 @@ export class Introspection {
 
 /**
  * Rejects tokens that are not bearer access tokens. The provider also finds active refresh tokens, whatever
- * `token_type_hint` says (RFC 7662 section 2.1). The response identifies them by a missing `token_type`, because only
- * access tokens have a type (RFC 6749 section 7.1), or by `token_use` (Ory Hydra; Amazon Cognito calls access tokens
- * `access`).
+ * `token_type_hint` says (RFC 7662 section 2.1). A refresh token is recognised by a missing `token_type` in the
+ * response, because only access tokens have a type (RFC 6749 section 7.1), or by `token_use` (Ory Hydra; Amazon Cognito
+ * calls access tokens `access`).
  * @throws InvalidTokenError
  */
 function checkTokenType({ token_type: type, token_use: use }: Claims, requiresTokenType: boolean): void {

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 
-/** A cache that keeps the most recently used entries. Expiry is the caller's concern. */
+/** A cache that keeps the most recently used entries. The caller checks whether an entry has expired. */
 export class TokenCache<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #maxEntries: number;
@@ -12,7 +12,7 @@ export class TokenCache<Value> {
     this.#maxEntries = maxEntries;
   }
 
-  /** Returns the SHA-256 digest of a token (base64url), by which its entry is stored. */
+  /** Returns the SHA-256 digest of a token (base64url), the key of its entry. */
   static keyOf(token: string): string {
     return hash('sha256', token, 'base64url');
   }

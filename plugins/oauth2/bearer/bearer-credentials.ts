@@ -16,7 +16,7 @@ const alternative = 'x-authorization';
  * Returns the token and removes it from the request.
  * @param acceptsAlternative whether `X-Authorization` is accepted too, with or without `Bearer`, as Conductor's SDKs
  *   send it
- * @throws Problem 401 without credentials of this kind, 400 when they are malformed or repeated
+ * @throws Problem 401 when the request has no bearer token, 400 when the credentials are malformed or repeated
  */
 export function takeBearerToken(request: IncomingMessage, acceptsAlternative: boolean): string {
   const standard = takeHeader(request, authorization);

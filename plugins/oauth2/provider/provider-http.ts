@@ -100,7 +100,7 @@ async function readAtMost({ body }: Dispatcher.ResponseData, maxBytes: number, w
 
 /**
  * Parses a response body as a JSON object.
- * @throws ProviderError `bad-answer` when it is not one
+ * @throws ProviderError `bad-answer` when the body is not a JSON object
  */
 export function parseProviderResponse(body: Buffer, where: string): Record<string, unknown> {
   let value: unknown;

@@ -98,8 +98,8 @@ export class ProviderMetadata {
 }
 
 /**
- * Returns the addresses of the metadata: OpenID Discovery appends its path to the issuer, RFC 8414 section 3.1 inserts
- * it between host and path.
+ * Returns the addresses of the metadata: OpenID Discovery appends its well-known path to the issuer. RFC 8414 section
+ * 3.1 inserts its well-known path between the host and the path of the issuer.
  */
 function metadataURLs(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);

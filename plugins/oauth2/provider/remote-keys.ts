@@ -14,8 +14,8 @@ import type { ProviderMetadata } from './provider-metadata.ts';
 export interface RemoteKeysOptions {
   algorithms: ReadonlySet<Algorithm>;
   /**
-   * Pause between two background fetches, in milliseconds. While fetches succeed, a removed key works no longer than
-   * this.
+   * Pause between two background fetches, in milliseconds. While fetches succeed, a key that the provider has removed
+   * is accepted for at most this time.
    */
   cacheMs: number;
   metadata: ProviderMetadata;
@@ -90,8 +90,8 @@ export class RemoteKeys {
 
   /**
    * Returns the key with this `kid` for signatures of `algorithm`; undefined when the provider has none.
-   * @throws ProviderError when this is unknown, because there are no usable keys, or because `kid` is new and the
-   *   provider is unavailable
+   * @throws ProviderError when it is unknown whether the provider has this key, because there are no usable keys, or
+   *   because `kid` is new and the provider is unavailable
    */
   async find(kid: string, algorithm: Algorithm): Promise<FoundKey | undefined> {
     if (this.#current()?.set.has(kid) !== true) await this.#refreshOnDemand();
@@ -135,8 +135,8 @@ export class RemoteKeys {
       if (status !== 200) throw new ProviderError('bad-status', `${jwksURL}: responded with ${status}`);
       const set = parseKeySet(body, algorithms);
       this.#accept(set, createHash('sha256').update(body).digest('base64'));
-      // The provider has withdrawn every key. It may only be restarting, so the next fetch follows as soon as after a
-      // failure.
+      // The provider has withdrawn every key. It may only be restarting, so the fetch counts as failed and is soon
+      // repeated.
       if (set.size === 0) throw new ProviderError('no-keys', 'key set: no key can verify an access token');
       if (this.#failure !== undefined) log.info('the keys of the identity provider can be fetched again');
       this.#failure = undefined;

@@ -119,7 +119,8 @@ export class AttemptLimit {
 
 /**
  * Returns the time to the end of a window in whole seconds. A timer of rate-limiter-flexible ends the window, but
- * `msBeforeNext` is computed from the time of day, which can be set back.
+ * `msBeforeNext` is computed from the time of day, which can be set back. The result is therefore limited to the length
+ * of the window.
  */
 function secondsToEnd(msBeforeNext: number): number {
   return Math.min(Math.max(1, Math.ceil(msBeforeNext / 1000)), windowSeconds);

@@ -16,7 +16,7 @@ const visible = /^[\x20-\x7e]+$/;
  * Reads the credentials. Client assertions (RFC 7523 section 2.2) are not supported.
  * @param authorization every value of the header field
  * @throws OAuthError `invalid_request` when two methods are used or `client_id` contradicts the credentials,
- *   `invalid_client` when none or an unsupported one is used
+ *   `invalid_client` when no method or an unsupported method is used
  */
 export function readClientCredentials(authorization: readonly string[], form: Form): ClientCredentials {
   if (authorization.length > 1) throw new OAuthError('invalid_request', 'The client authenticates more than once');

@@ -22,7 +22,7 @@ async function measureAll(...peers: Peer[]): Promise<(readonly PeerResult[])[]> 
   return seen;
 }
 
-/** Returns a system that responds like the back end. Its starts with the numbers in `failing`, counted from 1, fail. */
+/** Returns a system that responds like the back end. `failing` lists the starts that fail; the first start is 1. */
 function peerThatFailsAt(name: string, ...failing: number[]): Peer & { starts: number } {
   const peer = {
     ...{ ...described, name, starts: 0 },

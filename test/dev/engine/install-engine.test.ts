@@ -37,8 +37,8 @@ function writeScript(path: string, script: string): void {
 }
 
 /**
- * Installs a fake `java` that unpacks as Spring Boot does, and otherwise runs a script with the path of the class
- * archive in $archive.
+ * Installs a fake `java` that unpacks the jar as Spring Boot does. For any other command, it runs a script with the
+ * path of the class archive in $archive.
  */
 function installJava(training: string): void {
   writeScript(
@@ -103,7 +103,7 @@ describe('installEngine', () => {
     expect(said).toHaveLength(1);
   });
 
-  it('downloads the jar when the one in the Maven repository differs, and keeps no copy of it', async () => {
+  it('downloads the jar when the one in the Maven repository differs, and then deletes the download', async () => {
     putIntoMavenRepository(content.toUpperCase());
     installMaven(content);
     const { jar } = await install();

@@ -20,7 +20,7 @@ export class Project {
   readonly root: string;
   readonly #runs: Run[] = [];
 
-  /** @param prefix beginning of the name of its folder */
+  /** @param prefix beginning of the name of the project's folder */
   constructor(prefix = 'run-') {
     this.root = mkdtempSync(join(tmpdir(), prefix));
     cpSync(setup, join(this.root, 'dev/setup'), { recursive: true });

@@ -5,9 +5,9 @@ import { type Document, isMap, isSeq, parse, parseDocument, type YAMLMap, type Y
 type Action = Record<string, unknown> & { name?: string };
 
 /**
- * Returns the gateway configuration with the sample in it: sections, a `workflow` policy in place of the one that
- * starts the same workflow, or parameters of the `workflow` policy of the college adaptors.
- * @throws Error when there is no such policy
+ * Returns the gateway configuration with the sample in it. The sample adds sections, replaces parameters of the
+ * `workflow` policy that starts the same workflow, or sets parameters of the `workflow` policy of the college adaptors.
+ * @throws Error when no policy starts the workflow
  */
 export function withSample(configuration: string, sample: string): string {
   const document = parseDocument(configuration);

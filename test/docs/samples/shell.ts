@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { pollUntil } from '../../stack/poll-until.ts';
 
-/** The output of a block of commands, and its exit code: that of the last command that failed, or 0. */
+/** The output of a block of commands, and the exit code of the last command that failed, or 0. */
 export interface ShellResult {
   readonly stdout: string;
   readonly stderr: string;

@@ -47,8 +47,8 @@ const apart: Case = {
 };
 
 /**
- * The seconds by which clocks are set forward and back: more than the timeout of every task. A message that an engine
- * queues while its clock is ahead becomes due that much later after the clock has been corrected.
+ * The seconds by which clocks are set forward and back: more than the timeout of every task. If an engine queues a
+ * message while its clock is 60 s ahead, the message becomes due 60 s late after the clock has been corrected.
  */
 const jumps = [60, -60];
 let clock: Clock | undefined;

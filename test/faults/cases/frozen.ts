@@ -24,7 +24,10 @@ const lockMs = 65_000;
 const stoppedMs = { worker: 35_000, router: lockMs + 10_000, redis: 35_000, postgresql: lockMs + 10_000 } as const;
 /** Number of additional workers that are stopped. */
 const addedWorkers = 5;
-/** If a write takes longer than this from request to effect (milliseconds), its task had timed out before the call. */
+/**
+ * If a write takes effect more than this many milliseconds after its request, its task had timed out before the worker
+ * called the back end.
+ */
 const lateMs = budgetMs + writeTimeoutMs;
 
 const world: WorldOptions = {

@@ -11,7 +11,7 @@ import type { Case } from './case.ts';
 
 let proxy: BreakableProxy | undefined;
 
-/** Makes all current connections half-open; new ones work. */
+/** Makes all current connections half-open; new connections work. */
 async function lose(world: World, what: string, end: 'client' | 'upstream', on = proxy): Promise<void> {
   await pause(1_500);
   await outage(world, { what, spares: withoutExecution }, async () => {

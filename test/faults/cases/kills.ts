@@ -17,8 +17,8 @@ const everything: WorldOptions = {
   workers: { WORKERS_CONCURRENCY: '24' },
 };
 /**
- * A run stops waiting after this long without progress: messages that a killed engine has not acknowledged return to
- * their queue within two minutes.
+ * After the load, a run stops waiting for repairs after `restMs` without progress: messages that a killed engine has
+ * not acknowledged return to their queue within two minutes.
  */
 const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 
@@ -90,7 +90,7 @@ const twoAtOnce: Case = {
         pair.map((kind) => world.component(kind)),
         random.between(0, 2_000),
       );
-    // Redis hangs instead of being killed, while the engine is killed.
+    // After the last pair: Redis hangs while the engine is killed.
     world.fault({ what: 'Redis hung', breaks: ['keyed'] });
     redis?.hang();
     await world.killAndRestart([{ ...world.component('engine'), breaks: ['movies', 'adaptor'] }], 1_000);

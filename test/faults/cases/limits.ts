@@ -54,8 +54,8 @@ async function press({ operations }: World): Promise<void> {
 }
 
 /**
- * Returns options for a world with large responses, which take a long time and whose failures must not open the circuit
- * breaker.
+ * Returns options for a world with large responses. These responses take a long time, and their failures must not open
+ * the circuit breaker.
  */
 const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'workers'>): WorldOptions => ({
   budgetMs: 15_000,
@@ -66,7 +66,7 @@ const worldWith = ({ router, workers = {} }: Pick<WorldOptions, 'router' | 'work
 /** Pause of a client whose connection broke or was refused, in milliseconds. */
 const refusedMs = 500;
 
-/** Sends requests that crash the victim repeatedly; it is restarted each time. */
+/** Sends requests that crash the victim repeatedly; the victim is restarted each time. */
 async function runOutOfMemory(world: World, victim: ProgramComponent, what: Outage): Promise<void> {
   const ends = world.keepRunning(victim);
   const before = ends.length;

@@ -60,18 +60,18 @@ it('reports each step after one that responds to every request', () => {
   ]);
 });
 
-it('a condition that every request meets is no condition', () => {
+it('treats a condition that every request meets like no condition', () => {
   expect(problemsOf('bearer', ['workflow', { name: 'always' }], 'executions')).toEqual([`[2]: ${never('workflow')}`]);
 });
 
 const early = (policy: string) =>
   `"${policy}" needs the client, which "bearer" identifies: move this step after "bearer"`;
 
-it('reports a step without a condition that needs the client before the first "bearer" step', () => {
+it('reports an unconditional step that needs the client before the first "bearer" step, even a conditional one', () => {
   expect(problemsOf('mis-codes', ['bearer', onGet], 'workflow')).toEqual([`[0]: ${early('mis-codes')}`]);
 });
 
-it('reports a step that needs the client before the first "bearer" step, which has no condition', () => {
+it('reports every step that needs the client before an unconditional first "bearer" step', () => {
   expect(problemsOf('mis-codes', ['executions', onGet], 'bearer', 'mis-codes', 'bearer', 'workflow')).toEqual([
     `[0]: ${early('mis-codes')}`,
     `[1]: ${early('executions')}`,

@@ -1,5 +1,5 @@
-// Tests of the round of a change: its follow-up executions by events and handlers, missing executions, and executions
-// whose event is unknown.
+// Tests of the round of a change (its execution and all follow-up executions): executions that event handlers start,
+// missing executions, and executions whose event is unknown.
 
 import { describe, expect, it } from 'vitest';
 import type { ExecutionSummary, WholeExecution } from '#lib/conductor/executions/execution.ts';

@@ -71,7 +71,7 @@ describe('rules of the configuration', () => {
     expect((await rulesOf(config, ['college-adaptorWF'])).slice(2)).toMatchObject([{ exceptRoutes }, { exceptRoutes }]);
   });
 
-  it('a route with two workflows: a rule for each, and no general rule for them', async () => {
+  it('a route with two workflows: a rule for each workflow, and no general rule for these workflows', async () => {
     const config = await configOf({ 'prune.movies.days': '60' });
     const both = [...routes, { name: 'movies', workflow: 'filmsWF' }];
     const api = { workflows: async () => ['moviesWF', 'filmsWF'] };

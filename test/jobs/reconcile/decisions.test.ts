@@ -86,7 +86,7 @@ describe('a PATCH that has ended', () => {
     expect(decidePatch(patch(), { ...alone, notified: true }, context)).toEqual({ kind: 'settled' });
   });
 
-  it('with 2xx but no MDM workflow → that workflow is started with the input that its handler would give it', () => {
+  it('with 2xx but no MDM workflow → the MDM workflow is started with the input that its handler would give it', () => {
     expect(decidePatch(patch(), alone, context)).toMatchObject({ kind: 'start', case: 'event_lost', requests: [mdm] });
   });
 
@@ -201,7 +201,7 @@ describe('a PATCH with an unknown outcome', () => {
     expect([isProbe(started), isProbe(patch({ workflowVersion: 1 }))]).toEqual([true, false]);
   });
 
-  it('whose probe hangs → the probe is ended; a probe that is with a worker, or waits for one, is not', () => {
+  it('whose probe hangs → the probe is ended; a probe that a worker has, or that waits for a worker, is not', () => {
     const decision = decidePatch(lost(), alone, context);
     if (decision.kind !== 'ask') throw new Error(decision.kind);
     const { input } = decision.request;
@@ -268,7 +268,7 @@ describe('a PATCH with an unknown outcome', () => {
     });
   });
 
-  it('whose worker gave up → MDM gets the time when it did, as the PATCH may have been applied until then', () => {
+  it('whose worker gave up → MDM gets the time of that failure, as the PATCH may have been applied until then', () => {
     const failed = lost({
       status: 'FAILED_WITH_TERMINAL_ERROR',
       reasonForIncompletion: 'back-end-timeout: no response',
@@ -419,7 +419,7 @@ describe('an mdmWF execution', () => {
       expect(decideShare(interrupted, context)).toMatchObject(decision);
     });
 
-    it('for a reason that the engine lost → resumed, as a reconciler may have done it; the same for a share', () => {
+    it('for a lost reason → resumed, as a reconciler may have terminated it; the same for a share', () => {
       const unknown = terminated("Task 6a55d23a-db7b failed with status: TERMINATED and reason: 'null'");
       expect(decideNotification(unknown, unshared, context)).toMatchObject(decision);
       expect(decideShare(unknown, context)).toMatchObject(decision);
@@ -573,7 +573,7 @@ describe('whether a change was applied', () => {
   });
 });
 
-it('templates: a lone expression keeps its type, one within text becomes text, an unknown name becomes null', () => {
+it('templates: a lone expression keeps its type, an expression in text becomes text, an unknown name is null', () => {
   const scope = { a: { b: { c: [1] } }, n: 7 };
   expect(resolveTemplate({ x: '${a.b}', y: '${a.z.c}', z: 'n=${n}', u: [true, '${a.b.c}'] }, scope)).toEqual({
     x: { c: [1] },

@@ -131,7 +131,7 @@ describe('a version with several EVENT tasks', () => {
   });
 });
 
-it('an expression with brackets is resolved like one with dots', () => {
+it('an expression with brackets is resolved like an expression with dots', () => {
   const text = JSON.stringify(v2!.tasks).replace('intake.output.outbound}', "intake.output['outbound']}");
   expect(text).toContain("['outbound']");
   const tasks = JSON.parse(text) as WorkflowDefinition['tasks'];

@@ -165,7 +165,7 @@ it('a share that failed after it was inspected and that an operator retries is i
   expect((await rounds.run()).findings).toMatchObject([{ executionId: 's-1', case: 'never_retried' }]);
 });
 
-it('an index of many pages, with rows that leave it while it is read → every execution is seen', async () => {
+it('rows leave an index of many pages while the index is read → every execution is seen', async () => {
   for (let at = 0; at < 300; at++) {
     engine.put(patch({ workflowId: `patch-${at}`, endTime: now - 500_000 + at * 1_000 }));
   }
@@ -319,7 +319,7 @@ describe('a clock that was ahead and is corrected', () => {
     expect((await rounds.run()).findings).toMatchObject([{ executionId: 'patch-1', case: 'event_lost' }]);
   });
 
-  it('by several small steps → such a PATCH is found too', async () => {
+  it('by several small steps → a PATCH that ended in between is found', async () => {
     now += 600_000;
     const rounds = reconcile();
     await rounds.run();

@@ -69,7 +69,7 @@ class Routers {
     const ended = Promise.all(this.#rounds.map((rounds) => rounds.run().finally(() => running--)));
     while (running > 0) {
       await new Promise(setImmediate);
-      // No call is held while a round that has not found its probe waits for a second to search again.
+      // A round that has not found its probe waits for a second before it searches again. Meanwhile, no call is held.
       if (this.#held.length === 0)
         await Promise.race([ended, new Promise<void>((resolve) => (this.#onHeld = resolve))]);
       this.#held.splice(Math.floor(this.#next() * this.#held.length), 1)[0]?.();

@@ -32,7 +32,10 @@ async function engineThat(answer: RequestListener, { connections = 4, timeoutMs 
   return engine;
 }
 
-/** Returns a client for an engine that does not respond, with the calls that it reports and those that have arrived. */
+/**
+ * Returns a client for an engine that does not respond, the calls that the client reports, and the number of calls that
+ * have arrived.
+ */
 async function observedEngine(timeoutMs = 60_000) {
   let arrived = 0;
   const server = createServer(() => void (arrived += 1)).listen(0, '127.0.0.1');
@@ -70,7 +73,7 @@ describe('the report of a call without a response', () => {
     expect(reported).toMatchObject([{ ...unanswered, endedEarly: true }]);
   });
 
-  it('does not say so when its own deadline was half of the general timeout', async () => {
+  it('does not say that the call ended early when its own deadline was half of the general timeout', async () => {
     const { engine, reported } = await observedEngine(400);
     await failureOf(engine.startWorkflow(request, 200));
     expect(reported).toMatchObject([unanswered]);
@@ -84,14 +87,14 @@ describe('the report of a call without a response', () => {
     expect(conclusiveAfterMs(generalTimeoutMs)).toBe(ms);
   });
 
-  it('does not say so when the general timeout was earlier than its own deadline', async () => {
+  it('does not say that the call ended early when the general timeout was earlier than its own deadline', async () => {
     const { engine, reported } = await observedEngine(100);
     await failureOf(engine.startWorkflow(request, 60_000));
     await failureOf(start(engine));
     expect(reported).toMatchObject([unanswered, unanswered]);
   });
 
-  it('does not say so when the connection broke before its own deadline', async () => {
+  it('does not say that the call ended early when the connection broke before its own deadline', async () => {
     const { engine, server, reported, arrived } = await observedEngine();
     const call = failureOf(engine.startWorkflow(request, 30_000));
     await pollUntil('the call to arrive', () => arrived() === 1);

@@ -111,7 +111,7 @@ it('a configuration without deprecated names has no warnings', async () => {
   expect((await load({})).warnings).toEqual([]);
 });
 
-it('every deprecated name maps to a key of the schema and is not itself such a key', () => {
+it('every deprecated name maps to a key of the schema and is not itself a key of the schema', () => {
   for (const [name, key] of Object.entries(deprecatedKeys)) {
     expect(configSchema.properties).toHaveProperty([key]);
     expect(configSchema.properties).not.toHaveProperty([name]);

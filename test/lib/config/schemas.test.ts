@@ -1,4 +1,4 @@
-// Tests that the schemas are valid. Programs compile them without checking this.
+// Tests that the schemas are valid. Programs compile the schemas without this check.
 
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// Tests of `traceparent`: which values are valid, and that it is sent unencrypted beside the request, which it does not
-// change.
+// Tests of `traceparent`: which values are valid, and that the field is sent unencrypted beside the request and leaves
+// the request unchanged.
 
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

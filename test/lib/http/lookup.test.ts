@@ -26,7 +26,7 @@ function startNameService() {
 const failure = (code: string) => Object.assign(new Error(`getaddrinfo ${code}`), { code });
 
 describe('createLookup', () => {
-  it('sends one query for concurrent lookups of a name, and another one after the response', async () => {
+  it('sends one query for concurrent lookups of a name, and another query after the response', async () => {
     const { asked, look } = startNameService();
     const both = [look('engine'), look('engine')];
     const other = look('redis');

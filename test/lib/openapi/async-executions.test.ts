@@ -161,7 +161,7 @@ describe('202', () => {
     expect(acceptedBeside(undefined).headers).toHaveProperty('Location', { $ref: '#/components/headers/Location' });
   });
 
-  it('a response that the back end also describes: has either body, and header fields of only one are optional', () => {
+  it('a response that the back end also describes: either body, and fields of only one response are optional', () => {
     const own: Response = { description: 'Queued.', content: { 'application/json': { schema: { type: 'array' } } } };
     const { description, headers, content } = acceptedBeside(own);
     expect(description).toContain('Queued.');

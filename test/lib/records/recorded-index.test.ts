@@ -299,7 +299,7 @@ describe('records of executions', requires('redis'), () => {
   ])('rejects a search for open executions by %s when Redis does not accept their records', async (_, options) => {
     const { config } = await loadConfig({ env: {} });
     await start(request('PATCH', 'recorded'));
-    // An event has started it, so no router has recorded it.
+    // An event has started this execution, so no router has recorded it.
     engine.start({ name: 'mdmWF', version: 1, correlationId: 'patch-1', input: { executionId: 'patch-1' } });
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
     onTestFinished(async () => void (await server.command('CONFIG', 'SET', 'maxmemory', '0')));
@@ -405,7 +405,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await server.command('HKEYS', `${keyPrefix}executions`)).toEqual([second]);
   });
 
-  it('drops another record when the new one is of the execution that started first', async () => {
+  it('drops the other record even if the execution of the new record started first', async () => {
     useLimit(1);
     const newRecord = (executionId: string, startedAt: number) => ({
       record: { executionId, workflow: 'college-adaptorWF', startedAt },
@@ -416,7 +416,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await server.command('HKEYS', `${keyPrefix}executions`)).toEqual(['earlier']);
   });
 
-  it('keeps a new record, and Redis responding, when the limit is exceeded by records that are in no set', async () => {
+  it('keeps a new record, without an outage, when the limit is exceeded by records that are in no set', async () => {
     let dropped = 0;
     useLimit(1, (_reason, count) => (dropped += count));
     recorder = new RedisRecorder(records, new IndexPresence(engine.call));
@@ -457,7 +457,7 @@ describe('records of executions', requires('redis'), () => {
     expect(await records.notOpen([id])).toEqual([id]);
   });
 
-  it('records nothing when an engine that has not said yet whether it has an index has one', async () => {
+  it('records nothing when the engine turns out to have an index', async () => {
     const withIndex: SendRequest = async () => ({ status: 400, headers: {}, body: Buffer.from('{}') });
     recorder = new RedisRecorder(records, new IndexPresence(withIndex));
     const id = engine.start(request('PATCH', 'a'));

@@ -151,7 +151,7 @@ describe('the connection to Redis', requires('redis'), () => {
     await full.runEventually(set, () => dropped++);
     expect(dropped).toBe(1);
     expect(await full.run((client) => client.del(key))).toBe(1);
-    // One for the script of the connection attempt, one for the command.
+    // One log line is about the script of the connection attempt, the other about the command.
     expectLog(0, [refused, refused]);
   });
 

@@ -48,7 +48,7 @@ it.each([
   expect(await new EngineNeeds(engineWith({ [sync]: response }), () => []).missingCalls()).toEqual([]);
 });
 
-it('event handlers that are not registered or not active → reported until they are', async () => {
+it('event handlers that are not registered or not active → reported until all are registered and active', async () => {
   const wanted = ['a', 'b', 'c'].map((name) => ({ name, active: true }));
   const answers = { ...handlers({ name: 'a', active: true }, { name: 'b', active: false }) };
   const engine = engineWith(answers);

@@ -58,7 +58,7 @@ describe('a path of a client that may name only 001', () => {
     expect(judge(segments)).toBeUndefined();
   });
 
-  it('of 1 MB takes linear time; quadratic time would be minutes', () => {
+  it('of 1 MB takes linear time; quadratic time would take minutes', () => {
     const startedAt = performance.now();
     expect(judge(`x${'.'.repeat(1_000_000)}x`)).toBeUndefined();
     expect(performance.now() - startedAt).toBeLessThan(5_000);

@@ -156,7 +156,7 @@ pipelines:
   }
   const action = 'action: { requests: 2, perSeconds: 3600 }';
 
-  it('with equal parameters count separately the requests that meet their conditions', async () => {
+  it('with different conditions: each step counts only the requests that meet its condition', async () => {
     const areLimited = await startRouterWith(
       `rate-limit: { condition: { name: method, methods: [GET] }, ${action} }`,
       `rate-limit: { condition: { name: method, methods: [POST] }, ${action} }`,
@@ -165,7 +165,7 @@ pipelines:
     expect(await areLimited('POST', 3)).toEqual([false, false, true]);
   });
 
-  it('that are equal count a request once each', async () => {
+  it('that are equal: each step counts every request once', async () => {
     const areLimited = await startRouterWith(`rate-limit: { ${action} }`, `rate-limit: { ${action} }`);
     expect(await areLimited('GET', 3)).toEqual([false, false, true]);
   });

@@ -158,7 +158,7 @@ describe('AttemptLimit', () => {
     expect(await outcome(limit, attempt({ address: then }))).toBe(expected);
   });
 
-  it('pending attempts that could reach the limit → the next one waits, and is tried when one succeeds', async () => {
+  it('pending attempts that could reach the limit → the next attempt waits until one of them succeeds', async () => {
     const limit = new AttemptLimit(createManualClock(), () => 1_000);
     const open = Array.from({ length: 3 }, () => Promise.withResolvers<undefined>());
     const first = open.map(({ promise }) => outcome(limit, attempt(), () => promise));
@@ -175,7 +175,7 @@ describe('AttemptLimit', () => {
     expect(await Promise.all(first)).toEqual(['right', 'wrong', 'right']);
   });
 
-  it('pending attempts that never end → the next one gives up after the maximum wait', async () => {
+  it('pending attempts that never end → the next attempt is refused after the maximum wait', async () => {
     const clock = createManualClock();
     const limit = new AttemptLimit(clock, () => 1_000);
     const never = () => new Promise(() => undefined);

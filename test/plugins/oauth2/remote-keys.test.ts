@@ -112,7 +112,7 @@ describe('rotation', () => {
     expect(await host.readiness()).toEqual([]);
   });
 
-  it('repeated tokens with unknown keys → one fetch in five seconds, and the next one afterwards', async () => {
+  it('repeated tokens with unknown keys → one fetch in five seconds, and the next fetch afterwards', async () => {
     const { provider, status, clock, keyFetches } = await start();
     const unknown = () => status(createToken({ ...otherKey, kid: randomUUID() }, provider));
     const before = keyFetches();

@@ -27,7 +27,7 @@ export interface SecuredHostOptions {
   key?: SigningKey;
 }
 
-/** Most tests share one key, because keys are expensive to create and this one need not be secret. */
+/** Most tests share one key, because keys are expensive to create and test keys need not be secret. */
 const usualKey = createKey();
 
 /** Longer than the pauses of this process on a busy machine, because the provider runs in the same process. */
@@ -50,7 +50,7 @@ export async function startSecuredHost(options: SecuredHostOptions = {}) {
     host,
     /** The only key that is published at the start. */
     key,
-    /** Returns a token of that key that is valid except for `parts`. */
+    /** Returns a token that is signed with `key` and valid except for `parts`. */
     token: (parts?: TokenParts) => createToken(key, provider, parts),
     /** Sends a request with `Authorization: Bearer <token>`. */
     call: (path: string, token: string, method = 'GET') => send(path, ['Authorization', `Bearer ${token}`], { method }),

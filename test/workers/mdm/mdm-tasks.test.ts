@@ -422,7 +422,7 @@ describe('mdm_share', () => {
     }
   });
 
-  test('MDM names a newer cccid → it is sent too, with its own key', async () => {
+  test('MDM names a newer cccid → the newer cccid is sent too, with its own key', async () => {
     replies['/two'] = [200, {}];
     replies['/mdm/shares'] = [201, { shareId: 's', cccid: 'CCC2' }];
     expect(await share()).toEqual({ status: 'COMPLETED', outputData: { status: 200 } });
@@ -439,7 +439,8 @@ describe('mdm_share', () => {
 
   describe('corrections', () => {
     /**
-     * Runs attempts until MDM has used every response, one for each report; undefined: a response without a cccid.
+     * Runs attempts of a share until MDM has sent every response. MDM sends one response for each report; `undefined`
+     * stands for a response without a cccid.
      * @param lost cccid whose first PATCH the adaptor applies, but responds to with 503
      * @returns the calls with their keys
      * @throws Error when the task does not complete with the last response

@@ -190,7 +190,7 @@ describe('outages', () => {
     expect([count(/allows the tasks of this type/), count(/is back/)]).toEqual([1, 0]);
   });
 
-  test('a task type refused for a while → two log lines of its own, besides those of an outage meanwhile', async () => {
+  test('a task type is refused for a while → two log lines for the type, besides those for an outage', async () => {
     const body = '{"tasks":[],"refused":["movies_intake"]}';
     router.interfere = (call) => (isPoll(call) ? { status: 200, body } : undefined);
     await start();

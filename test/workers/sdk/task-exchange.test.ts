@@ -51,7 +51,7 @@ describe('a task that the router delivers again after an IN_PROGRESS result', ()
   });
   afterEach(() => release());
 
-  /** Runs the first attempt of a share, then waits for `exchanges` held exchanges, one of which carries its result. */
+  /** Runs the first attempt of a share, then waits for `exchanges` held exchanges. One of them carries the result. */
   async function afterFirstAttempt(concurrency: number, exchanges: number): Promise<StartedWorkers> {
     const { url } = backEnd;
     const urls = { 'adaptor.002.url': `${url}/adaptor`, 'mdm.url': `${url}/mdm` };

@@ -14,7 +14,7 @@ import { type Layer, leftBeforeStart } from '../execution-request.ts';
  */
 export function startInTime({ draining }: { draining: AbortSignal }): Layer {
   return (next) => async (request) => {
-    // A read for which nobody waits does no harm, and is terminated.
+    // Only writes are checked: a read for which nobody waits does no harm, and its execution is terminated.
     if (!isSafeMethod(request.received.httpMethod) && (await request.hasLeft())) return leftBeforeStart;
     // Nothing may be awaited between this check and the start. A draining router without clients ends the polls of
     // workers, so an execution that is started after that might find no worker.

@@ -18,7 +18,7 @@ interface Line {
   readonly problems: readonly string[];
 }
 
-/** What the plugin does: it hangs where its settings say, and records what it did in `globalThis.plugin`. */
+/** Source of the plugin. The plugin hangs where its settings say, and records what it did in `globalThis.plugin`. */
 const source = `
 const { hang, events } = globalThis.plugin;
 TOP
@@ -46,7 +46,7 @@ export async function init({ settings: { hangsIn }, services }) {
 }
 `;
 
-/** Returns a reloader of a gateway with the plugin, without any first configuration. Timers are fake. */
+/** Returns a reloader of a gateway that has the plugin, but no active configuration yet. Timers are fake. */
 async function setUp() {
   const rootDir = mkdtempSync(join(tmpdir(), 'service-router-hanging-'));
   onTestFinished(() => rmSync(rootDir, { recursive: true }));
@@ -85,7 +85,7 @@ async function setUp() {
     gatewayConfigFile,
     rootDir,
   });
-  /** Builds a snapshot as a start does. */
+  /** Builds a snapshot, as the start of a router does. */
   const build = () => {
     const { services: hostServices, sharedResources, knownFiles } = host;
     return buildSnapshot({ config, gatewayConfigFile, rootDir, hostServices, sharedResources, knownFiles });

@@ -113,7 +113,10 @@ describe('a valid configuration', () => {
 
 describe('an invalid configuration', () => {
   const issuer = () => `oauth.issuer=${router.issuer}\n`;
-  /** Number of the current case. It makes the text that each case applies differ from the previously active text. */
+  /**
+   * Number of the current case. The text that a case applies contains this number, and so differs from the text that
+   * was active before.
+   */
   let round = 0;
   const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
     ['invalid YAML', 'map.yml', () => 'http: [\n', /map\.yml:2:1: Flow sequence in block collection must be/],
@@ -232,7 +235,7 @@ it('a plugin with a syntax error is loaded once it has been corrected', async ()
   expect(await router.reload()).toBe('applied');
 });
 
-// The last tests, because one more reload may follow them.
+// These tests come last, because the second signal may cause a further reload after a test has ended.
 describe('concurrent signals', () => {
   it('two signals at once: the files as of the last signal become active', async () => {
     for (const round of byDepth(['a', 'b'], ['a', 'b', 'c', 'd', 'e'])) {

@@ -40,7 +40,7 @@ export function copyOfProduct() {
     mkdirSync(dirname(join(dir, file)), { recursive: true });
     writeFileSync(join(dir, file), text);
   };
-  // Plugins are not copied, because their imports would not resolve: those of the copy re-export the product's.
+  // Plugins are not copied, because their imports would not resolve. The copy's plugins re-export the product's.
   for (const name of readdirSync(join(productDir, 'plugins'))) {
     const entry = `plugins/${name}/index.ts`;
     write(entry, `export * from ${JSON.stringify(join(productDir, entry))};\n`);

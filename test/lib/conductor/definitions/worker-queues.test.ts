@@ -42,16 +42,16 @@ describe('a route with domainOf', () => {
     ['each college has a domain', { ...urls, 'adaptor.001.domain': 'a', 'adaptor.002.domain': '002' }, ['a', '002']],
     ['two colleges share a domain', { ...urls, 'adaptor.001.domain': 'a', 'adaptor.002.domain': 'a' }, ['a']],
     ['only the workers know the URLs', { 'adaptor.001.domain': 'a', 'adaptor.002.domain': '002' }, ['', 'a', '002']],
-    ['one has none', { 'adaptor.001.url': 'http://x', 'adaptor.002.domain': '002' }, ['', '002']],
-    ['any code is served', { 'adaptor.url': 'http://x', 'adaptor.002.domain': '002' }, ['', '002']],
-    ['none has one', { 'adaptor.001.url': 'http://x' }, ['']],
+    ['one college has no domain', { 'adaptor.001.url': 'http://x', 'adaptor.002.domain': '002' }, ['', '002']],
+    ['any MIS code is served', { 'adaptor.url': 'http://x', 'adaptor.002.domain': '002' }, ['', '002']],
+    ['no college has a domain', { 'adaptor.001.url': 'http://x' }, ['']],
     ['no college is configured', {}, ['']],
-    ['its URL is set', { 'adaptor.002.url': 'http://x', 'adaptor.002.domain': '002' }, ['002']],
+    ['the only college has a URL and domain', { 'adaptor.002.url': 'http://x', 'adaptor.002.domain': '002' }, ['002']],
   ])('%s → the domains, and the default pool where a college needs it', (_title, keys, domains) => {
     expect(domainsByType(keys)[intake]).toEqual(domains);
   });
 
-  describe('workers are expected', () => {
+  describe('workers are expected for a route', () => {
     const keys = { 'adaptor.url': 'http://x', 'adaptor.002.domain': '002' };
     const plain = { name: 'moviesWF', domainOf: 'mis' };
     const expectedIn = (taskType: string, started: readonly StartedWorkflow[]) =>
@@ -68,7 +68,7 @@ describe('a route with domainOf', () => {
       expect(expectedIn('movies_intake', [plain])).toEqual(['']);
     });
 
-    it('that leads to a plain back end, whose tasks an event handler schedules in a domain: there too', () => {
+    it('that leads to a plain back end whose tasks an event handler schedules in a domain: also in that domain', () => {
       addHandler({ '*': '002' });
       expect(expectedIn('movies_intake', [plain]).toSorted()).toEqual(['', '002']);
     });

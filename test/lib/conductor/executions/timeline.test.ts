@@ -115,7 +115,7 @@ describe('caller', () => {
     expect(callerOf({ inbound: null })).toEqual({});
   });
 
-  it('a row of the index, in either format of the engine: may belong to a client unless its text names another', () => {
+  it('a row of the index, in either format: may belong to a client unless its text names another client', () => {
     expect(mayBeOf('{inbound={clientId=demo, route=movies}}', { clientId: 'demo', route: 'movies' })).toBe(true);
     expect(mayBeOf('{"inbound":{"clientId":"demo"}}', { clientId: 'demo' })).toBe(true);
     expect(mayBeOf('{inbound={clientId=other}}', { clientId: 'demo' })).toBe(false);

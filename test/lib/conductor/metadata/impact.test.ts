@@ -49,7 +49,7 @@ describe('running executions affected by a change', () => {
     ).toEqual([1, 2, 2]);
   });
 
-  it('a task type: counts executions of every version that has such a task, even in branches and loops', async () => {
+  it('a task type: counts executions of all versions with a task of the type, even in branches and loops', async () => {
     expect(await countOf([change({ kind: 'task type', name: 'a' }), change({ kind: 'task type', name: 'b' })])).toEqual(
       [1, 3],
     );

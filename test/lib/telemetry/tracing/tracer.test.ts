@@ -80,7 +80,7 @@ describe('spans', () => {
     await tracer.close(1_000);
   });
 
-  it('at 10 %: about a tenth of the local traces and all that a client samples are sent, always complete', async () => {
+  it('at 10 %: sends about a tenth of local traces and every trace that a client samples, all complete', async () => {
     const tracer = await start(receiver.url, { percent: 10 });
     for (let index = 0; index < 400; index++) {
       const span = tracer.start('begun here');

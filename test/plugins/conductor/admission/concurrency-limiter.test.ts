@@ -273,7 +273,7 @@ describe('a client with many requests', () => {
     await vi.waitFor(() => expect(order).toEqual(['modest']));
   });
 
-  it('may queue four requests per free slot: 4/5 of the queue when alone, 4/9 each with a second client', () => {
+  it('may queue four requests for each slot left free: 4/5 of the queue alone, 4/9 each with a second client', () => {
     const { limiter, fill, queue } = createQueue(45);
     const bulkhead = createBulkhead();
     fill(of(bulkhead, 'greedy'), 1);

@@ -74,7 +74,7 @@ const poll = async (queues: TaskQueues, { count = 1, timeoutMs = 60_000 } = {}) 
 const idOf = (n: number) => taskOf(n).taskId;
 
 describe('a task on a router that no worker polls', () => {
-  it('goes to a router that holds a poll, and its own router counts it as handed out', async () => {
+  it('goes to a router that holds a poll, and the router that dispatched it counts it as handed out', async () => {
     const [here, there] = [routers.add(), routers.add()];
     const waiting = poll(there.queues);
     await pollUntil('the other router to announce its poll', () => here.dispatch.isPossible(queue));

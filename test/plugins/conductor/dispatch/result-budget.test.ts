@@ -1,5 +1,5 @@
-// Tests of the result budget: large results wait for each other, small ones never wait, and the waiting result of a
-// worker that disconnects is removed.
+// Tests of the result budget: a large result waits while other results fill the budget, a small result never waits, and
+// the waiting result of a worker that disconnects is removed.
 
 import { getHeapStatistics } from 'node:v8';
 import { describe, expect, it, vi } from 'vitest';

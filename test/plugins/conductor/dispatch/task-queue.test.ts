@@ -302,7 +302,7 @@ describe('a poll in several queues', () => {
     expect(await hold(queues, [1, 1])).toHaveLength(1);
   });
 
-  it('gets an equal share of the tasks that become ready together, in one response per worker', async () => {
+  it('gets an equal share of tasks that become ready together; a second poll of its worker stays held', async () => {
     const queue = createQueue(new HeldEngine());
     const polls = ['w', 'w', 'x'].map((workerId) => hold([queue], [4], workerId));
     await pollUntil('all polls to be held', () => queue.heldPolls === 3);

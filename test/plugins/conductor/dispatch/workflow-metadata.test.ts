@@ -1,4 +1,4 @@
-// Tests of decisions that the router makes from a definition alone: only where the engine could not decide otherwise.
+// Tests of decisions that the router makes from a definition alone, but only where the engine would decide the same.
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -62,7 +62,7 @@ describe('one SIMPLE task', () => {
     });
   });
 
-  it('that is the last: the workflow takes its output from it', () => {
+  it('that is the last task: its output becomes the output of the workflow', () => {
     expect(first?.last?.outputOf({ outbound: { statusCodeValue: 200 }, more: 1 })).toEqual({
       outbound: { statusCodeValue: 200 },
     });

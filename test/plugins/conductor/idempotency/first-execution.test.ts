@@ -1,4 +1,5 @@
-// Tests of finding the execution of a key when the index lacks it, and of when the engine is asked to evaluate it.
+// Tests of the search for the execution of a key when the index lacks that execution, and of when the router asks the
+// engine to evaluate the execution.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';

@@ -98,7 +98,7 @@ describe('IdempotentStart', () => {
     expect(await once.start(keyed, here, start)).toEqual({ started: { executionId: 'e-0' } });
   });
 
-  it('passes to the start the time until which the lock is held, less the time of two engine calls', async () => {
+  it('gives the start a deadline: the end of the lock, less the time of two engine calls', async () => {
     const { once, keyed } = setUp({ ttlMs: 5_000, callMs: 60 });
     const before: number[] = [];
     const begunAt = performance.now();

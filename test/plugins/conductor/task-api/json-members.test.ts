@@ -46,7 +46,7 @@ it.each([
   expect(memberText(json, 'outputData')).toBe(text);
 });
 
-it('replaces a member of any object as parsing, changing and serialising it would', () => {
+it('replaces a member of any object with the same result as parsing, changing and serialising the object', () => {
   const object = fc.dictionary(fc.constantFrom('taskId', 'a', '"', '\\', 'outputData'), fc.jsonValue());
   fc.assert(
     fc.property(object, fc.integer({ min: 0, max: 4 }), fc.string(), (members, spaces, value) => {

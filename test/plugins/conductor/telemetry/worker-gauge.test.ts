@@ -9,7 +9,7 @@ import { TaskQueues } from '../../../../plugins/conductor/dispatch/task-queues.t
 import { createGauges } from '../../../../plugins/conductor/telemetry/create-telemetry.ts';
 import { Engine } from '#lib/conductor/engine.ts';
 
-it('lists a queue that is not expected to have workers only once a worker has polled it', async () => {
+it('lists a queue without expected workers only after a worker has polled it', async () => {
   const metrics = new Registry();
   const engine = new Engine({ url: 'http://127.0.0.1:9', timeoutMs: 1_000, connections: 1 });
   const log = createLog('test', 'silent');

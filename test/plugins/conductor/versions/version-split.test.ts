@@ -28,7 +28,7 @@ describe('versions', () => {
 
   it('a client gets the same version each time, on every router and in every release', () => {
     expect(choose({ 1: 50, 2: 50 })).toEqual(choose({ 1: 50, 2: 50 }));
-    // Another program computed these values: a release with another hash function would move all clients.
+    // Another program computed these values. A change of the hash function would move clients and fail this test.
     const twos = clients.slice(0, 10).filter((client) => splitOf({ 1: 50, 2: 50 }).choose(client) === 2);
     expect(twos).toEqual([
       'client-0',
