@@ -84,30 +84,30 @@ it('lib/ is imported as #lib from outside', () => {
 });
 
 /** Returns the cycles in a graph of imports, each as a chain of files that returns to its first file. */
-function circlesOf(imported: ReadonlyMap<string, readonly string[]>): string[] {
-  const circles: string[] = [];
+function cyclesOf(imported: ReadonlyMap<string, readonly string[]>): string[] {
+  const cycles: string[] = [];
   const finished = new Set<string>();
   const visit = (file: string, chain: readonly string[]) => {
     const start = chain.indexOf(file);
-    if (start !== -1) circles.push([...chain.slice(start), file].join(' → '));
+    if (start !== -1) cycles.push([...chain.slice(start), file].join(' → '));
     else if (!finished.has(file)) for (const next of imported.get(file) ?? []) visit(next, [...chain, file]);
     finished.add(file);
   };
   for (const file of imported.keys()) visit(file, []);
-  return circles;
+  return cycles;
 }
 
-it('no files import each other in a circle, not even types', () => {
+it('there are no import cycles, including cycles of type-only imports', () => {
   const all = [...files, ...sources('bench,test')];
-  expect(circlesOf(new Map(all.map((file) => [file, importsOf(file).map(({ to }) => to)])))).toEqual([]);
+  expect(cyclesOf(new Map(all.map((file) => [file, importsOf(file).map(({ to }) => to)])))).toEqual([]);
 });
 
-it('finds and shows a circle of files', () => {
+it('reports an import cycle as a chain of files', () => {
   const imported = new Map([
     ['a.ts', ['b.ts', 'd.ts']],
     ['b.ts', ['c.ts']],
     ['c.ts', ['b.ts']],
     ['d.ts', ['b.ts']],
   ]);
-  expect(circlesOf(imported)).toEqual(['b.ts → c.ts → b.ts']);
+  expect(cyclesOf(imported)).toEqual(['b.ts → c.ts → b.ts']);
 });

@@ -18,7 +18,7 @@ const styles = {
   bad: 'red',
 } as const;
 
-/** Adds the style of a meaning to a text. `fitStream` removes it again for streams without colours. */
+/** Adds the style of a meaning to a string. `fitStream` removes it again for streams without colours. */
 export function paint(meaning: Meaning, text: string): string {
   return styleText(styles[meaning], text, { validateStream: false });
 }
@@ -34,7 +34,7 @@ export function hasColours({ isTTY }: Output, env: NodeJS.ProcessEnv): boolean {
   return (isTTY === true || env['FORCE_COLOR'] !== undefined) && WriteStream.prototype.getColorDepth(env) > 2;
 }
 
-/** Returns the number of columns that a text occupies; escape sequences do not count. */
+/** Returns the number of columns that a string occupies; escape sequences do not count. */
 export function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }

@@ -7,7 +7,7 @@ import { readBody } from './request-body.ts';
 /** Returns a router that responds to any method and path below its mount. */
 export function createEcho(): Router {
   const router = Router();
-  // `use` instead of a route pattern, since Express decodes the path of a pattern and refuses malformed ones.
+  // Mounted with `use`: with a route pattern, Express decodes the path parameters and rejects malformed percent-encoding.
   router.use(
     respondWith(async (request) => {
       const body = await readBody(request);

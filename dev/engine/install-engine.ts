@@ -127,7 +127,7 @@ async function isUnpacked(folder: string, release: EngineRelease): Promise<boole
 }
 
 /**
- * Returns a text with the digest of the release and the number and total size of the files. It reveals deleted or
+ * Returns a string with the digest of the release and the number and total size of the files. It reveals deleted or
  * truncated files.
  */
 async function contentOf(folder: string, { fileName, sha256 }: EngineRelease): Promise<string> {

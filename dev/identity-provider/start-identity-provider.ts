@@ -31,7 +31,7 @@ export interface IdentityProvider {
   readonly issuer: string;
   /** Creates a new signing key; the old keys stay published. */
   rotateKeys(): Promise<void>;
-  /** Stops the server and cuts requests in flight. */
+  /** Stops the server and aborts the requests in flight. */
   stop(): Promise<void>;
 }
 

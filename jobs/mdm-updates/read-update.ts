@@ -19,7 +19,7 @@ const isUpdate = new Ajv2020({ allErrors: true }).compile<Update>(schema);
 /**
  * Returns the update in a message, with only the fields that the schema defines.
  * @param body the body as `rabbitmq-client` gives it: parsed for `application/json`, otherwise text or bytes
- * @returns for an invalid update, `wrong`: a text that names the missing fields and says what the other invalid fields
+ * @returns for an invalid update, `wrong`: a string that names the missing fields and says what the other invalid fields
  *   must be. The text contains no values
  */
 export function readUpdate(body: unknown): Update | { readonly wrong: string } {

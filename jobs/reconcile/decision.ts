@@ -103,7 +103,7 @@ function isOverdue(task: ExecutedTask | undefined, { unchangedMs, afterMs }: Dec
   return unchangedMs >= responseTimeoutSeconds * 1_000 + afterMs;
 }
 
-/** Returns a text that changes whenever a worker receives one of the tasks, extends its lease or reports its result. */
+/** Returns a string that changes whenever a worker receives one of the tasks, extends its lease or reports its result. */
 export function tasksInProgress({ tasks }: WholeExecution): string {
   return tasks
     .filter(({ status }) => status === 'IN_PROGRESS')

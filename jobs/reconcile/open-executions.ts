@@ -11,7 +11,7 @@ import type { ProbedBackEnd } from './probe-limiter.ts';
 export interface OpenExecution {
   readonly workflowId: string;
   readonly kind: ExecutionKind;
-  /** Execution id of the PATCH that this execution is or follows from. */
+  /** Execution id of the PATCH: this execution itself, or the one that it follows from. */
   readonly source: string;
   /** The index row; null once it may be outdated. */
   readonly summary: ExecutionSummary | null;

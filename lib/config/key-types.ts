@@ -34,7 +34,7 @@ export const bytes = (description: string, value: number) =>
 /** A number of things, at least 1. */
 export const count = (description: string, value: number) =>
   withDefault(Type.Integer({ minimum: 1, description }), value);
-/** A comma-separated list of non-empty texts. */
+/** A comma-separated list of non-empty strings. */
 export const list = (description: string, value: string[]) =>
   withDefault(Type.Array(Type.String({ minLength: 1 }), { description: `${description} (comma-separated)` }), value);
 /** A comma-separated list without a default, for keys `client.<client id>.…`. */

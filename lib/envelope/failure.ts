@@ -22,7 +22,7 @@ export function formatFailure(code: FailureCode, text: string): string {
   return `${code}: ${text}`;
 }
 
-/** Matches a failure anywhere in a text, because the engine may quote the reason in its own message. */
+/** Matches a failure anywhere in a string, because the engine may quote the reason in its own message. */
 const failurePattern = new RegExp(`(${failureCodes.join('|')}): (.*?)'?$`, 's');
 
 /** Parses a reason, even if it is quoted in a message of the engine; returns null when there is no failure code. */

@@ -46,7 +46,7 @@ export interface ReceivedInbound extends Omit<Inbound, 'body' | 'bodyEncoding' |
 
 type ClientFields = Pick<Inbound, 'path' | 'query' | 'params' | 'headers'>;
 
-/** Encodes a request as `inbound`: the body with `encodeBody`, and texts with `${` escaped. */
+/** Encodes a request as `inbound`: the body with `encodeBody`, and strings with `${` escaped. */
 export function createInbound({ body, query, ...request }: InboundRequest): Inbound {
   const inbound: Inbound = { ...request, ...(query === undefined ? {} : { query }) };
   return { ...escapeClientFields(inbound), ...encodeBody(body) };

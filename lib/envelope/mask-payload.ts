@@ -40,7 +40,7 @@ const maxDepth = 8;
 const maxItems = 25;
 
 /**
- * Returns a copy in which every text and number outside the known fields is replaced by its type and, for a text, its
+ * Returns a copy in which every text and number outside the known fields is replaced by its type and, for a string, its
  * length. Booleans and null are kept. Long lists and deep structures are truncated.
  */
 export function maskPayload(value: unknown, depth = 0): unknown {

@@ -1,4 +1,4 @@
-// Encodes short texts for the engine, such as a person's key: unchanged, or JSON-escaped if the engine would change
+// Encodes short strings for the engine, such as a person's key: unchanged, or JSON-escaped if the engine would change
 // them.
 
 import { hasExpression } from './expressions.ts';
@@ -10,7 +10,7 @@ export interface EncodedText {
 }
 
 /**
- * Returns true for a text that the engine stores unchanged: a text that contains neither NUL (PostgreSQL cannot store
+ * Returns true for a string that the engine stores unchanged: a string that contains neither NUL (PostgreSQL cannot store
  * it) nor lone surrogates (UTF-8 cannot encode them) nor `${` (the engine would resolve it as an expression).
  */
 export function isSafeText(text: string): boolean {

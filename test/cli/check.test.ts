@@ -255,7 +255,7 @@ describe('service-router check, OpenAPI descriptions of back ends', () => {
   });
 });
 
-/** Returns the file, line and column of a text in the copy, as messages show them. */
+/** Returns the file, line and column of a string in the copy, as messages show them. */
 function placeOf(file: string, text: string): string {
   const before = readFileSync(join(copy.dir, file), 'utf8').split(text, 1)[0] as string;
   return `${file}:${before.split('\n').length}:${before.length - before.lastIndexOf('\n')}`;

@@ -97,13 +97,13 @@ describe('with its own engine', () => {
   describe('PATCH /adaptor/{mis}/mock/colleges/{mis}/persons/{sisPersonId}', () => {
     const person = '/adaptor/001/mock/colleges/001/persons/0318204';
 
-    it('returns the person record for {cccid} with sisdata_W', async () => {
+    it('returns the person record when the body has a cccid and the client has the scope sisdata_W', async () => {
       const answer = await ask(person, { body: { cccid: 'SEED001' } });
       expect(answer.status).toBe(200);
       expect(answer.json()).toMatchObject({ misCode: '001', sisPersonId: '0318204', cccid: 'SEED001' });
     });
 
-    it('returns 403 without sisdata_W', async () => {
+    it('returns 403 when the client lacks the scope sisdata_W', async () => {
       expect((await ask(person, { body: { cccid: 'SEED002' }, client: 'reader' })).status).toBe(403);
     });
   });

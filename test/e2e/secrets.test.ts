@@ -32,7 +32,7 @@ const publicSecrets = /(?:demo|reader|worker|ops)-secret/;
 const likeToken = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{20,}/g;
 
 /**
- * Returns the first token in a text. Encrypted payloads also contain dots, and sometimes `eyJ` by chance, but only the
+ * Returns the first token in a string. Encrypted payloads also contain dots, and sometimes `eyJ` by chance, but only the
  * header of a token is JSON.
  */
 function tokenIn(text: string): string | undefined {

@@ -16,7 +16,7 @@ export const pick = <T>(random: SeededRandom, list: readonly T[]) => list[random
 
 /** Returns a new cccid: a personal value, which must not occur in any log. */
 export const newCccid = () => `F${randomBytes(6).toString('hex').toUpperCase()}`;
-/** Matches every value of {@link newCccid} in a text. */
+/** Matches every value of {@link newCccid} in a string. */
 export const cccidPattern = /\bF[\dA-F]{12}\b/;
 
 /** Hands out persons, a different one to each PATCH in progress if possible. */

@@ -7,7 +7,7 @@ import { seedOfRun } from './seed.ts';
 fc.configureGlobal({ seed: Number(seedOfRun()), numRuns: byDepth(100, 1_000) });
 
 /**
- * Returns an arbitrary of texts of any code points, including lone surrogates. The unit `binary` of fast-check is
+ * Returns an arbitrary of strings of any code points, including lone surrogates. The unit `binary` of fast-check is
  * equivalent, but creates a table of all 1.1 million code points for each arbitrary, which takes a second of CPU time.
  */
 export function anyText(constraints: fc.StringSharedConstraints = {}): fc.Arbitrary<string> {
@@ -16,7 +16,7 @@ export function anyText(constraints: fc.StringSharedConstraints = {}): fc.Arbitr
 
 const codePoint = fc.integer({ min: 0, max: 0x10_ffff }).map(
   (code) => String.fromCodePoint(code),
-  // fast-check uses this function to check whether texts that often break programs, such as `__proto__`, belong to the
+  // fast-check uses this function to check whether strings that often break programs, such as `__proto__`, belong to the
   // arbitrary.
   (text) => {
     const code = typeof text === 'string' ? text.codePointAt(0) : undefined;

@@ -12,7 +12,7 @@ export function createMarkers() {
     credential: (use: string) => `${credentials}${use}`,
     /** Returns a random value that identifies a person. */
     personal: (use: string) => `${people}${use}`,
-    /** Returns every marker in a text or in bytes, as plain text or as base64. */
+    /** Returns every marker in a string or in bytes, as plain text or as base64. */
     findIn(content: string | Buffer) {
       const bytes = typeof content === 'string' ? Buffer.from(content) : content;
       return [...new Set(needles.flatMap((needle) => occurrences(bytes, needle)))].sort();

@@ -140,7 +140,7 @@ function repeatsName(text: string, name: string): boolean {
   return words(text).every((word) => named.has(word) || filler.has(word));
 }
 
-/** Returns the words of a text in lower case, without a final `s`: `reads` repeats `read`. */
+/** Returns the words of a string in lower case, without a final `s`: `reads` repeats `read`. */
 function words(text: string): string[] {
   return (text.toLowerCase().match(/[a-z\d]+/g) ?? []).map((word) => word.replace(/s$/, '') || word);
 }

@@ -109,7 +109,7 @@ function refOf({ name, version }: LockedPackage): string {
   return `pkg:npm/${name.replace(/^@/, '%40')}@${version}`;
 }
 
-/** Returns a UUID derived from a text (RFC 9562 section 5.8, version 8). */
+/** Returns a UUID derived from a string (RFC 9562 section 5.8, version 8). */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   const variant = ((parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);

@@ -83,7 +83,7 @@ const kept: readonly RegExp[] = [
   /the answer (?:was|is `y`)|the answer to the question|another answer than yes|\{ answer/g,
 ];
 
-/** Returns every use of a retired word in a text. */
+/** Returns every use of a retired word in a string. */
 export function findRetiredWords(text: string): Finding[] {
   const withoutKept = kept.reduce((left, pattern) => left.replace(pattern, ''), text);
   // Few files contain retired words: search the lines only for the words that the text contains.

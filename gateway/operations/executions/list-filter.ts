@@ -112,7 +112,7 @@ export function toSearch(query: ListQuery, now: number): Search | { readonly pro
   };
 }
 
-/** Converts an age or a time to milliseconds since 1970. Returns undefined for no bound, NaN for an invalid text. */
+/** Converts an age or a time to milliseconds since 1970. Returns undefined when there is no bound, NaN for an invalid string. */
 function momentOf(text: string, now: number): number | undefined {
   const age = Object.hasOwn(ageChoices, text) ? ageChoices[text] : undefined;
   if (age !== undefined) return age.ms === Number.POSITIVE_INFINITY ? undefined : now - age.ms;

@@ -88,7 +88,7 @@ function isTrue(value: unknown): boolean {
   return value === true || (typeof value === 'number' && value > 0);
 }
 
-/** Parses the JSON texts in a payload, as Conductor does before it evaluates a condition (`JsonUtils.expand`). */
+/** Parses the JSON strings in a payload, as Conductor does before it evaluates a condition (`JsonUtils.expand`). */
 function expandText(_key: string, value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {

@@ -26,7 +26,7 @@ export function findExpressions(value: unknown, path: Path = []): Expression[] {
 }
 
 /**
- * Returns a pattern that matches a text whose expressions are resolved. Each expression matches one or more characters
+ * Returns a pattern that matches a string whose expressions are resolved. Each expression matches one or more characters
  * other than `:`.
  */
 export function resolvedPattern(text: string): RegExp {

@@ -5,9 +5,9 @@ import type { Config } from '#lib/config/schema.ts';
 import type { DefinitionFile, Definitions } from './load-definitions.ts';
 import type { EventHandler } from './schema.ts';
 
-/** Placeholder in the texts of a template for a college's MIS code. */
+/** Placeholder in the strings of a template for a college's MIS code. */
 export const misPlaceholder = '{mis}';
-/** Placeholder in the texts of a template for the task domain of a college's workers. */
+/** Placeholder in the strings of a template for the task domain of a college's workers. */
 export const domainPlaceholder = '{domain}';
 
 /** Returns whether an event handler is a template, which is registered once for each college. */
@@ -33,7 +33,7 @@ export function forColleges<T extends Pick<Definitions, 'eventHandlers'>>(defini
   return { ...definitions, eventHandlers };
 }
 
-/** Replaces the placeholders in all texts. `${mis}` is an expression of the engine, so it is kept. */
+/** Replaces the placeholders in all strings. `${mis}` is an expression of the engine, so it is kept. */
 function fill(template: EventHandler, values: Readonly<Record<string, string>>): EventHandler {
   return JSON.parse(JSON.stringify(template), (_key, value: unknown) =>
     typeof value === 'string'

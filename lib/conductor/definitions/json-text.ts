@@ -5,7 +5,7 @@ import { LineCounter, isNode, parseDocument } from 'yaml';
 /** The path of a value: keys and indexes from the root. */
 export type Path = readonly (string | number)[];
 
-/** A position in a text; line and column start at 1. */
+/** A position in a string; line and column start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;

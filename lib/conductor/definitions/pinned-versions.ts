@@ -73,7 +73,7 @@ function sharesOf(versions: object): VersionShares {
   return new Map(shares.toSorted(([one], [other]) => one - other));
 }
 
-/** Returns a text such as `v2` or, with shares in percent, `v1 10 %, v2 90 %`. */
+/** Returns a string such as `v2` or, with shares in percent, `v1 10 %, v2 90 %`. */
 export function describeShares({ shares, isSplit }: PinnedVersions): string {
   const sum = [...shares.values()].reduce((total, share) => total + share, 0);
   const percent = (share: number) => Math.round((1_000 * share) / sum) / 10;

@@ -15,8 +15,8 @@ export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus
 
 /**
  * Returns true when the engine terminated the execution with the current cancellation reason. In this case, no worker
- * has received its task, even if a router has polled the task: the execution was not resumed after its tasks were
- * checked, and routers do not hand out tasks of a paused execution.
+ * has received a task of the execution, even if a router has polled one: the execution was not resumed after its tasks
+ * were checked, and routers do not hand out tasks of a paused execution.
  */
 export function isCancelled(
   execution: Pick<ExecutionStatus, 'status' | 'reasonForIncompletion' | 'lastRetriedTime'>,

@@ -6,11 +6,11 @@ const name = /^[\w.:@/+-]{1,256}$/;
 const executionId = /^[\w-]{8,64}$/;
 
 /**
- * Returns true for a text that a search may contain: the name of a workflow, a client or a route, or a correlation id.
+ * Returns true for a string that a search may contain: the name of a workflow, a client or a route, or a correlation id.
  */
 export const isQueryName = (text: string): boolean => name.test(text);
 
-/** Returns true for a text that may be an execution id, as in `X-Execution-Id`. */
+/** Returns true for a string that may be an execution id, as in `X-Execution-Id`. */
 export const isExecutionId = (text: string): boolean => executionId.test(text);
 
 /** Returns the state of an execution or a task in words, such as `timed out`. */

@@ -3,7 +3,7 @@
 const format = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{1,2})(:\d{2}(?::\d{2}(?:\.\d+)?)?) ?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
 /**
- * Returns milliseconds since 1970; NaN for a text that is not a time. Accepts RFC 3339, even without the time of day,
+ * Returns milliseconds since 1970; NaN for a string that is not a time. Accepts RFC 3339, even without the time of day,
  * the seconds or the zone, with a space instead of `T`, and with a one-digit hour: `2026-11-21 8:00`. Times without a
  * zone are in UTC.
  */

@@ -2,7 +2,7 @@
 // little.
 
 /**
- * Maximum length of a result. Longer texts are truncated, because the relevant part of an error message is its
+ * Maximum length of a result. Longer strings are truncated, because the relevant part of an error message is its
  * beginning.
  */
 const maxLength = 500;

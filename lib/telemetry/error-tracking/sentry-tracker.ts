@@ -51,7 +51,7 @@ export function startSentryTracker(options: SentryTrackerOptions): ErrorTracker 
 }
 
 /**
- * Returns whether a text has the form `http(s)://<public key>@<host>/<path>/<project id>`. This is checked here because
+ * Returns whether a string has the form `http(s)://<public key>@<host>/<path>/<project id>`. This is checked here because
  * the SDK would print an invalid DSN.
  */
 function isDsn(text: string): boolean {

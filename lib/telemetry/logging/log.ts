@@ -23,7 +23,7 @@ export function createLog(program: string, level: string = 'info'): Logger {
   return pino(options, standardOutput);
 }
 
-/** Returns whether a text is the name of a log level, such as `info` or `silent`. */
+/** Returns whether a string is the name of a log level, such as `info` or `silent`. */
 export function isLogLevel(text: string): boolean {
   return text === 'silent' || Object.hasOwn(pino.levels.values, text);
 }

@@ -292,7 +292,7 @@ export class TaskQueue implements PolledQueue {
 
   /**
    * Fetches dispatched tasks whose router has stopped, oldest first, one at a time. The search ends at the first recent
-   * task. A worker may already have that task. A search cannot deliver any other task a second time.
+   * task. A worker may already have that task, so it may be delivered twice; no other task can be.
    */
   async #searchOrphans(): Promise<void> {
     this.#orphanSearchDueAt = performance.now() + orphanSearchMs;

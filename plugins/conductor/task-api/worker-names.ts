@@ -14,7 +14,7 @@ export const maxIdLength = 256;
 /** Maximum number of characters of a task type, as in the engine's database. Routers keep task types in memory. */
 const maxTaskTypeLength = 255;
 
-/** True when a text has characters that are not printable, or more characters than `maxLength`. */
+/** True when a string has characters that are not printable, or more characters than `maxLength`. */
 export function isUnsafe(text: string, maxLength = maxIdLength): boolean {
   return text.length > maxLength || unprintable.test(text);
 }

@@ -6,7 +6,7 @@ export type Ids = Map<string, string>;
 
 const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-/** Patterns of texts that differ from run to run: in the shown output, and in the real output. */
+/** Patterns of strings that differ from run to run: in the shown output, and in the real output. */
 const varying: readonly (readonly [shown: RegExp, real: RegExp])[] = [
   [uuid, uuid],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/, /\d{4}-\d\d-\d\dT[\d:.]+Z/],

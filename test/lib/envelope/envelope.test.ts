@@ -167,7 +167,7 @@ describe('headers', () => {
     expect(pickHeaders(fields, responseHeaderFilter(names))).toEqual({});
   });
 
-  it('a Connection field of 1 MB takes linear time; quadratic time would take minutes', () => {
+  it('filters a Connection field of 1 MB in linear time; a quadratic algorithm would take minutes', () => {
     const startedAt = performance.now();
     const fields = { connection: `etag \t,a${' '.repeat(1_000_000)}b`, etag: '"1"', link: '<a>' };
     expect(pickHeaders(fields, responseHeaderFilter())).toEqual({ link: '<a>' });

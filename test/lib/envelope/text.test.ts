@@ -1,4 +1,4 @@
-// Tests of encoding texts: decoding returns the original, and the engine sees no characters that it would change.
+// Tests of encoding strings: decoding returns the original, and the engine sees no characters that it would change.
 
 import { describe, expect, it, test } from 'vitest';
 import { decodeText, encodeText, isSafeText } from '#lib/envelope/text.ts';

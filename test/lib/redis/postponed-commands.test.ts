@@ -18,7 +18,10 @@ const record = (order: number): EventualCommand => {
 const release = (order: number): EventualCommand => {
   return { order, command: async () => undefined, resolve: () => undefined, onDropped: undefined };
 };
-/** Fills a list with 10,000 commands with the orders 10,000 to 19,999. @param releases orders of the releases */
+/**
+ * Returns a list of 10,000 commands whose `order` runs from 10,000 to 19,999.
+ * @param releases the values of `order` for which the command is a release
+ */
 function filled(...releases: number[]): PostponedCommands {
   const list = new PostponedCommands();
   for (let order = 10_000; order < 20_000; order++)

@@ -36,7 +36,7 @@ const good = () => secured.token();
 const now = () => Math.floor(Date.now() / 1000);
 const pem = () => secured.key.publicKey.export({ format: 'pem', type: 'spki' }) as string;
 const claims = () => honestClaims(secured.provider);
-/** Returns a token with these texts as its header and claims, signed with the valid key. */
+/** Returns a token with these strings as its header and claims, signed with the valid key. */
 const signed = (header: string, payload: string) => {
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${signature(input, secured.key)}`;

@@ -49,7 +49,7 @@ export function copyOfProduct() {
     dir,
     /** Replaces the text of a file; creates the file if necessary. */
     write,
-    /** Replaces every occurrence of a text. @throws Error when the file does not contain it */
+    /** Replaces every occurrence of a string. @throws Error when the file does not contain it */
     replace(file: string, from: string, to: string) {
       if (!read(file).includes(from)) throw new Error(`${file} does not contain ${from}`);
       write(file, read(file).replaceAll(from, to));
