@@ -15,7 +15,7 @@ const variableOf = (key) => key.replaceAll('.', '_').toUpperCase();
  */
 export const stackPorts = [
   { key: 'router.port', port: 8080, use: 'router', hostKey: 'router.host' },
-  { key: 'ops.port', port: 8081, use: 'operations', hostKey: 'ops.host' },
+  { key: 'ops.port', port: 8081, use: 'operations server', hostKey: 'ops.host' },
   { key: 'conductor.port', port: 8082, use: 'workflow engine', unless: 'conductor.url' },
   { key: 'idp.port', port: 8083, use: 'identity provider', unless: 'oauth.issuer' },
   { key: 'backends.port', port: 8084, use: 'back ends', hostKey: 'backends.host' },

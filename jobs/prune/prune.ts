@@ -108,8 +108,8 @@ async function pruneRule(
 ): Promise<Pick<PruneReport, 'executions' | 'kept' | 'orphans'>> {
   const { api, batchSize, signal } = context;
   const removeRows = async (ids: readonly string[]) => (ids.length > 0 && (await database?.removeIndexRows(ids))) || 0;
-  // Without a database, the rows of orphans stay in the index. A new search would find them again, so a single search
-  // without a limit skips them and reads the rows behind them.
+  // Without a database, the rows of orphans stay in the index. Each new search would return them again, so a single
+  // search without a limit continues past them to the rows that follow.
   const limit = database === null ? undefined : maxOrphans;
   const total = { executions: 0, kept: 0, orphans: 0 };
   for (;;) {

@@ -5,8 +5,9 @@ import type { ExecutionStatus } from '../types.ts';
 
 /**
  * Returns the reason for the termination of a paused execution, after a check has found that none of its tasks was
- * polled. The reason includes the time of the last resumption: if two routers cancel the execution at once and one of
- * them fails, that router resumes the execution, possibly after the other one has checked its tasks.
+ * polled. The reason includes the time of the last resumption, because a resumption makes the check obsolete. If two
+ * routers cancel the execution at once and one of them fails, the failing router resumes the execution, possibly after
+ * the other router has checked the execution's tasks.
  */
 export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus, 'lastRetriedTime'>): string {
   const reason = 'cancelled by its client';

@@ -19,10 +19,10 @@ export interface ExecutionRequest {
   readonly version: ChosenVersion;
   /** Task domain whose workers serve the request; undefined for tasks without a domain. */
   readonly domain: string | undefined;
-  /** Correlation id of the execution: the name of the Idempotency-Key, or the request id. */
+  /** Correlation id of the execution: the digest that stands for the client's Idempotency-Key, or the request id. */
   readonly correlationId: string;
   /**
-   * True when the correlation id is the name of an Idempotency-Key. At most one execution is started for such a name.
+   * True when the correlation id stands for an Idempotency-Key. At most one execution is started for such an id.
    */
   readonly isKeyed: boolean;
   /** The client as admission control counts it: the OAuth client, or the address. */

@@ -47,10 +47,12 @@ describe('findTakenPorts', () => {
     const { port } = server.address() as AddressInfo;
     const free = await findFreePort();
     const ports = [
-      { port, variable: 'OPS_PORT', use: 'operations' },
+      { port, variable: 'OPS_PORT', use: 'operations server' },
       { port: free, variable: 'IDP_PORT', use: 'identity provider' },
     ];
-    expect(await findTakenPorts(ports)).toEqual([`Port ${port} (operations) is taken: set OPS_PORT to another one.`]);
+    expect(await findTakenPorts(ports)).toEqual([
+      `Port ${port} (operations server) is taken: set OPS_PORT to another one.`,
+    ]);
     server.close();
   });
 
@@ -93,7 +95,7 @@ describe('findTakenPorts', () => {
     const port = await findFreePort();
     const ports = [
       { port, variable: 'ROUTER_PORT', use: 'router' },
-      { port, variable: 'OPS_PORT', use: 'operations' },
+      { port, variable: 'OPS_PORT', use: 'operations server' },
     ];
     expect(await findTakenPorts(ports)).toEqual([
       `Port ${port} is set for both router (ROUTER_PORT) and operations (OPS_PORT).`,

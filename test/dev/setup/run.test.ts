@@ -146,7 +146,7 @@ describe('npm start on a taken port', () => {
   it('names the port before anything is installed', async () => {
     const run = project.start({ ...ports, OPS_PORT: port });
     expect(await run.ended).toEqual({ code: 1, signal: null });
-    expect(run.printed.text).toBe(`Port ${port} (operations) is taken: set OPS_PORT to another one.\n`);
+    expect(run.printed.text).toBe(`Port ${port} (operations server) is taken: set OPS_PORT to another one.\n`);
     expect(project.npmRuns()).toEqual([]);
   });
 
