@@ -32,7 +32,7 @@ export async function startServer(run: Run, options: ServerOptions): Promise<num
     async waitUntilReady(signal) {
       const deadline = performance.now() + startDeadlineMs;
       while (!(await isReady().catch(() => false))) {
-        if (performance.now() > deadline) throw new Error(`does not respond after ${startDeadlineMs / 1_000} s`);
+        if (performance.now() > deadline) throw new Error(`did not respond within ${startDeadlineMs / 1_000} s`);
         await delay(50, undefined, { signal });
       }
       return {};

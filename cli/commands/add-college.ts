@@ -136,7 +136,7 @@ function targetsOf({ mis, url }: College, { gateway, definitions, loaded }: Soun
         taskTypesOf(definition).flatMap((type) => plain.get(type) ?? []),
       );
       const keys = [...new Set(backEnds.map(keyOfBackEnd))];
-      const to = keys.length === 0 ? url : `${listWords(keys)} of the workers below`;
+      const to = keys.length === 0 ? url : `the workers below, which call their own ${listWords(keys)}`;
       return [{ path: path.replace(`:${domainOf}`, mis), to, isAdaptor: keys.length === 0 }];
     }),
   );

@@ -46,7 +46,7 @@ describe('add-college', () => {
     await addPlainRoute();
     const { stdout } = await add('003', '--url', url);
     expect(stdout).toContain(
-      `requests  /adaptor/003/* → ${url}\n          /library/003/* → backEnd.library.url of the workers below\nworkers `,
+      `requests  /adaptor/003/* → ${url}\n          /library/003/* → the workers below, which call their own backEnd.library.url\nworkers `,
     );
     expect((await add('004', '--url', url, '--json')).json()).toMatchObject({ path: '/adaptor/004/*' });
   });
@@ -55,7 +55,9 @@ describe('add-college', () => {
     await addPlainRoute();
     copy.replace('gateway.config.yml', 'domainOf: mis #', '#');
     const { stdout } = await add('003', '--url', url);
-    expect(stdout).toContain('requests  /library/003/* → backEnd.library.url of the workers below\nworkers ');
+    expect(stdout).toContain(
+      'requests  /library/003/* → the workers below, which call their own backEnd.library.url\nworkers ',
+    );
     expect(stdout).not.toContain(url);
     expect(stdout).toContain('run workers beside the back end\n');
   });

@@ -17,7 +17,7 @@ const page = readPage('docs/reference/supply-chain.md');
 const installed = (name: string) =>
   [...new Set(lock.packages.filter((locked) => locked.name === name).map(({ version }) => version))].sort();
 
-/** The advisories listed on the page, for machines whose registry does not support audits. */
+/** The advisories listed on the page. The tests check them without `npm audit`, which not every registry supports. */
 const advisories = rowsOf(sectionOf(page, 'Advisories that the overrides resolve')).map(
   ([name = '', weak = '', ids = '', versions = '']) => ({ name, weak, ids, versions }),
 );
