@@ -5,9 +5,9 @@ import type { ExecutionStatus } from '../types.ts';
 
 /**
  * Returns the reason with which a router terminates a paused execution. The router does so only after it has checked
- * that none of the execution's tasks was polled. The reason includes the time of the last resumption, because a resumption makes the check obsolete. If two
- * routers cancel the execution at once and one of them fails, the failing router resumes the execution, possibly after
- * the other router has checked the execution's tasks.
+ * that none of the execution's tasks was polled. The reason includes the time of the last resumption, because a
+ * resumption makes the check obsolete. If two routers cancel the execution at once and one of them fails, the failing
+ * router resumes the execution, possibly after the other router has checked the execution's tasks.
  */
 export function cancellationReason({ lastRetriedTime = 0 }: Pick<ExecutionStatus, 'lastRetriedTime'>): string {
   const reason = 'cancelled by its client';
