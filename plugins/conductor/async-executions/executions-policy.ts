@@ -53,7 +53,7 @@ const parameters = Type.Object(
 /** Maximum number of repeated reads of an execution that has ended according to a wake-up. */
 const maxTries = 10;
 
-/** Dependencies of the policy. */
+/** What the policy needs to look up, return and cancel executions. */
 export interface ExecutionsPolicyDependencies extends ExecutionDependencies {
   responseOptions: ResponseOptions;
   longPolls: LongPolls;

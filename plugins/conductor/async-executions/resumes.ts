@@ -69,7 +69,7 @@ export class Resumes {
   }
 
   /**
-   * Ends the background work for an execution; the caller takes over the execution.
+   * Ends the background work for an execution; from then on, the caller is responsible for the execution.
    * @returns false when there was no background work
    */
   async claim(executionId: string): Promise<boolean> {

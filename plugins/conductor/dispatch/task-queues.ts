@@ -119,7 +119,7 @@ export class TaskQueues {
   /** Records a poll of a queue, for the readiness check and the metrics. */
   notePoll(name: QueueName): void {
     const key = queueKey(name);
-    // Deleting the key first moves its entry to the end, so that the map evicts the queue that was polled longest ago.
+    // Deleting the key first moves its entry to the end, so that the queue that was polled longest ago is evicted.
     this.#lastPolled.delete(key);
     this.#lastPolled.set(key, performance.now());
   }

@@ -82,7 +82,7 @@ export function createVersions(
 }
 
 /**
- * Returns the guard of a route; undefined when the route has none. The next configuration takes over the guard and its
+ * Returns the guard of a route; undefined when the route has none. The next configuration keeps the guard and its
  * counts, unless it changes the workflow, public prefix, versions, shares or limits of the route.
  */
 function shareGuardedRoutes(

@@ -98,7 +98,7 @@ describe('findTakenPorts', () => {
       { port, variable: 'OPS_PORT', use: 'operations server' },
     ];
     expect(await findTakenPorts(ports)).toEqual([
-      `Port ${port} is set for both router (ROUTER_PORT) and operations (OPS_PORT).`,
+      `Port ${port} is set for both router (ROUTER_PORT) and operations server (OPS_PORT).`,
     ]);
   });
 
