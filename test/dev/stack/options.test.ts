@@ -75,7 +75,7 @@ describe('readSettings', () => {
     const { ports } = await readSettings({ ROUTER_HOST: '0.0.0.0', BACKENDS_HOST: '::1' });
     expect(Object.fromEntries(ports.map(({ use, host }) => [use, host]))).toEqual({
       router: '0.0.0.0',
-      operations: '127.0.0.1',
+      'operations server': '127.0.0.1',
       'back ends': '::1',
     });
   });
