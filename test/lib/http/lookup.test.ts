@@ -52,7 +52,7 @@ describe('createLookup', () => {
     await first;
     expect(await look('engine')).toEqual(one);
     asked[1]?.answer.resolve(two);
-    await vi.waitFor(() => expect(asked[1]?.answer.promise).resolves.toEqual(two));
+    await vi.waitFor(() => expect(asked[1]?.answer.promise).resolves.toEqual(two), { timeout: 120_000 });
     const again = look('engine');
     asked[2]?.answer.resolve(two);
     expect(await again).toEqual(two);

@@ -11,6 +11,9 @@ import { buildSnapshot } from '../../../../gateway/snapshots/build-snapshot.ts';
 import { GatewayHost } from '../../../../gateway/snapshots/gateway-host.ts';
 import { Reloader } from '../../../../gateway/snapshots/reload/reloader.ts';
 
+/** For `vi.waitUntil`, which uses real timers; its default of one second is too short on a busy machine. */
+const deadline = { timeout: 120_000 };
+
 interface Line {
   readonly msg: string;
   readonly name: string;
@@ -133,7 +136,7 @@ it('refuses a configuration with a plugin that hangs in its init and its stop fu
   const reload = reloader.reload('SIGHUP');
   await hung;
   await vi.advanceTimersByTimeAsync(60_000);
-  await vi.waitUntil(() => events.includes('stopping'));
+  await vi.waitUntil(() => events.includes('stopping'), deadline);
   await vi.advanceTimersByTimeAsync(60_000);
   await reload;
   expect(lines).toMatchObject([
@@ -154,7 +157,7 @@ it('an init that ends after its deadline creates no resource, and its stop funct
   await reload;
   expect(events).toEqual(['early resource stopped']);
   release();
-  await vi.waitUntil(() => events.includes('init ended'));
+  await vi.waitUntil(() => events.includes('init ended'), deadline);
   expect(events.slice(1)).toEqual(['late stop', 'this configuration has been stopped', 'init ended']);
   expect(host.sharedResources.size).toBe(0);
 });
@@ -192,7 +195,7 @@ it('a plugin whose code hung and was corrected: the problem says that the router
   for (const expected of [/within 60 s$/, /within 60 s; if this has been corrected, restart the router: /]) {
     const reload = reloader.reload('SIGHUP');
     const timers = vi.getTimerCount();
-    await vi.waitUntil(() => vi.getTimerCount() > timers);
+    await vi.waitUntil(() => vi.getTimerCount() > timers, deadline);
     await vi.advanceTimersByTimeAsync(60_000);
     await reload;
     expect(lines.at(-1)?.problems).toEqual([expect.stringMatching(expected)]);

@@ -270,7 +270,7 @@ describe('a client with many requests', () => {
       void Promise.resolve(limiter.acquire(of(bulkhead, client), never)).then(() => order.push(client));
     }
     release(permit as Permit);
-    await vi.waitFor(() => expect(order).toEqual(['modest']));
+    await vi.waitFor(() => expect(order).toEqual(['modest']), { timeout: 120_000 });
   });
 
   it('may queue four requests for each slot left free: 4/5 of the queue alone, 4/9 each with a second client', () => {
@@ -310,7 +310,7 @@ describe('a client with many requests', () => {
       void Promise.resolve(limiter.acquire(claim(bulkhead, each), never)).then(() => order.push(each));
     }
     release(permit as Permit);
-    await vi.waitFor(() => expect(order).toEqual(['read']));
+    await vi.waitFor(() => expect(order).toEqual(['read']), { timeout: 120_000 });
   });
 
   it('does not lengthen the expected wait of other clients', () => {

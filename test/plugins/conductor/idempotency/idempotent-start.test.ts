@@ -173,7 +173,7 @@ describe('IdempotentStart, while admission control rejects requests', () => {
     });
     const run = (index: number) => once.start({ ...keyed, name: `idempotency-${index}` }, here, start);
     const all = Array.from({ length: 16 }, (_, index) => run(index));
-    await vi.waitFor(() => expect(asked).toBe(16));
+    await vi.waitFor(() => expect(asked).toBe(16), { timeout: 120_000 });
     await expect(run(16)).rejects.toMatchObject({ code: 'overloaded', headers: { 'retry-after': '1' } });
     answer();
     await Promise.all(all);
