@@ -42,7 +42,7 @@ export async function findOpenEngine(options: OpenEngineOptions): Promise<string
     .flat()
     .map(
       (address) =>
-        `the engine of conductor.url listens on ${address} as well: bind it to the loopback address (server.address=127.0.0.1)`,
+        `the engine at conductor.url listens on ${address} as well: bind it to the loopback address (server.address=127.0.0.1)`,
     );
 }
 

@@ -163,6 +163,6 @@ function toRow({ executionId, case: kind, action, wouldBe: repair, started, reas
       ? wouldBe[repair]
       : action === 'none'
         ? paint('warning', reason ?? 'nothing yet')
-        : paint('good', action);
+        : paint('good', action === 'asked' ? 'probe started' : action);
   return [executionId, kind, done, started.join(' ') || '-'];
 }

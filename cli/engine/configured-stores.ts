@@ -31,7 +31,7 @@ export function withOwnStores(config: Config, called: CalledEngine, stderr: Host
   const unused = storeKeys.filter((store) => keys.includes(store) && config[store] !== undefined);
   if (unused.length > 0) {
     stderr.write(
-      `${unused.join(', ')} not used: configured for the ${what} of ${key} (${configured.addresses.join(',')}), but this command calls ${addresses.join(',')}\n`,
+      `${unused.join(', ')} not used: configured for the ${what} at ${key} (${configured.addresses.join(',')}), but this command calls ${addresses.join(',')}\n`,
     );
   }
   const { 'redis.url': _redis, 'conductor.databaseURL': _database, ...rest } = config;

@@ -26,7 +26,7 @@ export function checkOrder(
     if (last !== undefined)
       problems.add(
         path,
-        `this step never runs, because "${last}" before it responds to every request: move this step before "${last}", or remove it`,
+        `this step never runs, because the earlier step "${last}" responds to every request: move this step before "${last}", or remove it`,
       );
     else if (needsClient === true && index < authentication && (isMet ?? active[authentication]?.isMet) === true)
       problems.add(path, `"${policy}" needs the client, which "bearer" identifies: move this step after "bearer"`);

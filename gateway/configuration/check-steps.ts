@@ -33,7 +33,7 @@ type Condition = NonNullable<PipelineStep['condition']>;
 
 /** Conditions that call methods which Passport adds to requests. */
 const conditionsOfPassport = new Set(['authenticated', 'anonymous']);
-const alternative = 'the policy bearer authenticates clients';
+const alternative = 'use the policy "bearer" to authenticate clients';
 
 /**
  * Validates the condition of a step and the conditions nested in it. Rejects the conditions that Express Gateway

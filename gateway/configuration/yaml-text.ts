@@ -65,7 +65,7 @@ export class YamlText {
  */
 function reasonOf(error: unknown): string {
   if (!(error instanceof ReferenceError)) return (error as Error).message;
-  return `an anchor may be used ${yamlOptions.maxAliasCount} times, where an alias within an aliased value counts once for each use of that value`;
+  return `an anchor may be used at most ${yamlOptions.maxAliasCount} times: an alias inside an aliased value counts once for each use of that value`;
 }
 
 /**

@@ -53,12 +53,12 @@ export interface EngineCall {
 
 /**
  * Returns the time in milliseconds after which a missing response to a start counts as a failure of the engine: half of
- * the general timeout, at most 5 s. A healthy engine starts an execution much faster, even under load. The deadline of
+ * the general timeout, at most 2 s. A healthy engine starts an execution much faster, even under load. The deadline of
  * a request is often as long as the general timeout or slightly shorter, so a call that reaches such a deadline must
  * count as a failure, not as inconclusive.
  */
 export function conclusiveAfterMs(generalTimeoutMs: number): number {
-  return Math.min(generalTimeoutMs / 2, 5_000);
+  return Math.min(generalTimeoutMs / 2, 2_000);
 }
 
 /** A client of one engine. Every call throws an EngineError on failure. */

@@ -49,7 +49,7 @@ const conductor = {
   'conductor.directDispatch': withDefault(
     Type.Boolean({
       description:
-        'direct dispatch: gives the task of a read to a held poll without polling the engine; set `false` where several routers share the queues without `redis.url`',
+        'direct dispatch: the router gives the task of a read to a worker whose poll it holds, without polling the engine; set to `false` if several routers share the task queues without `redis.url`',
     }),
     true,
   ),

@@ -3,10 +3,18 @@
 /**
  * Returns the result of the work. A result after the deadline is ignored.
  * @param subject beginning of the error message
- * @throws Error when the work has not ended after `ms` milliseconds
+ * @throws Error when the work has not finished after `ms` milliseconds
  */
-export async function withDeadline<T>(subject: string, ms: number, work: T | Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`${subject} has not ended within ${ms / 1_000} s`)), ms);
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+export function withDeadline<T>(subject: string, ms: number, work: T | Promise<T>): Promise<T> {
+  return rejectAfter(ms, work, () => new Error(`${subject} did not finish within ${ms / 1_000} s`));
+}
+
+/**
+ * Returns the result of the work. A result after `ms` milliseconds is ignored.
+ * @throws the error that `late` returns when the work has not finished after `ms` milliseconds
+ */
+export async function rejectAfter<T>(ms: number, work: T | Promise<T>, late: () => Error): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late()), ms);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }

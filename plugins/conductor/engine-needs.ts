@@ -52,8 +52,8 @@ export class EngineNeeds {
     this.#hasCalls = missing.length === 0;
     if (this.#hasCalls) return [];
     const version = (await new MetadataApi((call) => this.#engine.request({ timeoutMs, ...call })).readVersion()) ?? '';
-    const engine = `the engine of conductor.url (${version === '' ? 'unknown version' : `Conductor ${version}`})`;
-    return missing.map((call) => `${engine} has no ${call}: the router needs Conductor 3.32 or newer`);
+    const engine = `the engine at conductor.url (${version === '' ? 'unknown version' : `Conductor ${version}`})`;
+    return missing.map((call) => `${engine} does not support ${call}: the router needs Conductor 3.32 or newer`);
   }
 
   /**

@@ -69,7 +69,7 @@ describe('service-router check', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\.policies\[1\]\.bearer: this step never runs, because "workflow"/m,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\.policies\[1\]\.bearer: this step never runs, because the earlier step "workflow" responds/m,
     );
     expect(stderr).toMatch(/apiEndpoint "movies" accepts GET, HEAD without a token/);
   });

@@ -40,7 +40,7 @@ describe('the configured Redis and database', () => {
     async (engine) => {
       expect(await open({ engine })).toEqual({
         stores: [],
-        stderr: `redis.url, conductor.databaseURL not used: configured for the engine of conductor.url (http://engine-1:8080,http://engine-2:8080), but this command calls ${engine}\n`,
+        stderr: `redis.url, conductor.databaseURL not used: configured for the engine at conductor.url (http://engine-1:8080,http://engine-2:8080), but this command calls ${engine}\n`,
       });
     },
   );
@@ -99,7 +99,7 @@ describe('commands for another engine', () => {
     expect(stderr).toBe(
       isUsed
         ? ''
-        : `redis.url not used: configured for the router of conductor.apiURL (http://127.0.0.1:9), but this command calls ${server.url}\n`,
+        : `redis.url not used: configured for the router at conductor.apiURL (http://127.0.0.1:9), but this command calls ${server.url}\n`,
     );
   });
 });

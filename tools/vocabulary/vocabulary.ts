@@ -77,8 +77,8 @@ const kept: readonly RegExp[] = [
   /\blane(?=:)/g,
   // The public name of a queue, its last part in a pattern of RabbitMQ, and a sentence about it.
   /mdm\\{0,2}\.updates\\{0,2}\.parked|\(\?!parked\$\)|the code `parked`/g,
-  // Reasons for failures, which are stored in the engine.
-  /the wait budget is spent|toContain\('wait budget'\)/g,
+  // A reason for terminations, which older routers have stored in the engine.
+  /wait budget is spent/g,
   // The answer of an operator to a question of the CLI.
   /the answer (?:was|is `y`)|the answer to the question|another answer than yes|\{ answer/g,
 ];

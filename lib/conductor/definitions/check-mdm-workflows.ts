@@ -64,7 +64,7 @@ function checkEvent({ source, path }: ProducedEvent, { tasks }: RepairedEvents):
       problemAt(
         source,
         path,
-        `this workflow has no task with the taskReferenceName "${name}", which the reconciler reads to repair lost events: give this name to the task that does this work`,
+        `this workflow has no task with the taskReferenceName "${name}": the reconciler reads the output of this task to repair lost events, so give this name to the task that produces that output`,
       ),
     );
   }

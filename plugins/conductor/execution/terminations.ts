@@ -9,11 +9,13 @@ export const clientGoneReason = 'the client has gone';
  * @param waitMs how long the client has waited, in milliseconds
  */
 export function deadlineReason(waitMs: number): string {
-  return `the wait budget is spent (${waitMs} ms)`;
+  return `the response deadline has passed (${waitMs} ms)`;
 }
 
-/** Returns the milliseconds in a {@link deadlineReason}; undefined for other reasons. */
+/**
+ * Returns the milliseconds in a {@link deadlineReason}, also as older routers wrote it; undefined for other reasons.
+ */
 export function waitMsOf(reason: string | undefined): number | undefined {
-  const ms = /^the wait budget is spent \((\d+) ms\)$/.exec(reason ?? '')?.[1];
+  const ms = /^the (?:response deadline has passed|wait budget is spent) \((\d+) ms\)$/.exec(reason ?? '')?.[1];
   return ms === undefined ? undefined : Number(ms);
 }

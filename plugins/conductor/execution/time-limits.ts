@@ -1,6 +1,7 @@
 // Time limits around the response deadline of a request.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
+import { rejectAfter } from '#lib/process/deadline.ts';
 
 /**
  * Longest time after the response deadline, in milliseconds, for the two reads that determine the response: whether a
@@ -22,14 +23,8 @@ export class LateRead extends EngineError {
 }
 
 /** Returns the result of a read from the engine. @throws LateRead at the deadline */
-export async function readBefore<T>(deadlineAt: number, read: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new LateRead()), remainingMs(deadlineAt));
-  try {
-    return await Promise.race([read, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function readBefore<T>(deadlineAt: number, read: Promise<T>): Promise<T> {
+  return rejectAfter(remainingMs(deadlineAt), read, () => new LateRead());
 }
 
 /**

@@ -112,7 +112,7 @@ const body = {
   bodyEncoding: {
     enum: ['text', 'base64', 'gzip+base64'],
     description:
-      '`text`: the body itself; `base64`: its bytes; `gzip+base64`: its bytes compressed. A writer may always use `base64`.',
+      '`text`: the body itself; `base64`: its bytes; `gzip+base64`: its bytes compressed. Any body may be sent as `base64`.',
   },
   escaped: {
     const: true,

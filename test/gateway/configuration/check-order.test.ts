@@ -50,7 +50,7 @@ it.each([
 });
 
 const never = (policy: string) =>
-  `this step never runs, because "${policy}" before it responds to every request: move this step before "${policy}", or remove it`;
+  `this step never runs, because the earlier step "${policy}" responds to every request: move this step before "${policy}", or remove it`;
 
 it('reports each step after one that responds to every request', () => {
   expect(problemsOf('rate-limit', 'workflow', 'bearer', 'mis-codes', 'executions')).toEqual([

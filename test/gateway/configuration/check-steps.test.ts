@@ -26,11 +26,11 @@ const invalid: readonly (readonly [Condition, string])[] = [
   [asynchronous, '"json-schema" is asynchronous: only synchronous conditions are supported'],
   [
     { name: 'authenticated' },
-    '"authenticated" needs Passport, which the router does not use: the policy bearer authenticates clients',
+    '"authenticated" needs Passport, which the router does not use: use the policy "bearer" to authenticate clients',
   ],
   [
     { name: 'anonymous' },
-    '"anonymous" needs Passport, which the router does not use: the policy bearer authenticates clients',
+    '"anonymous" needs Passport, which the router does not use: use the policy "bearer" to authenticate clients',
   ],
   [{ name: 'method' }, '"methods" is missing'],
   [{ name: 'expression', expression: 'req.method ==' }, 'the expression cannot be compiled: Unexpected end of input'],

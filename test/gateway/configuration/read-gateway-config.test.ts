@@ -74,7 +74,7 @@ it('reports aliases whose expansion would grow exponentially, or never end, as a
   const tenOf = (alias: string) => `[${Array.from({ length: 10 }, () => alias).join(', ')}]`;
   const levels = Array.from({ length: 8 }, (_, level) => `l${level + 1}: &l${level + 1} ${tenOf(`*l${level}`)}`);
   expect(problemsOf('growing.yml', [`l0: &l0 ${tenOf('x')}`, ...levels].join(', '))).toEqual([
-    'growing.yml:1:1: the aliases cannot be expanded: an anchor may be used 10000 times, where an alias within an aliased value counts once for each use of that value',
+    'growing.yml:1:1: the aliases cannot be expanded: an anchor may be used at most 10000 times: an alias inside an aliased value counts once for each use of that value',
   ]);
   expect(problemsOf('endless.yml', 'a: &a { b: [*a] }')).toEqual([
     'endless.yml:9:38: the value with the anchor "a" contains this alias',

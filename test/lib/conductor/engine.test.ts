@@ -81,8 +81,8 @@ describe('the report of a call without a response', () => {
 
   it.each([
     [2_000, 1_000],
-    [10_000, 5_000],
-    [30_000, 5_000],
+    [3_000, 1_500],
+    [30_000, 2_000],
   ])('general timeout of %i ms → a deadline of %i ms is no longer early', (generalTimeoutMs, ms) => {
     expect(conclusiveAfterMs(generalTimeoutMs)).toBe(ms);
   });

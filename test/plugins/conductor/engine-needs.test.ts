@@ -36,7 +36,7 @@ it.each([
 ])('an engine that %s → reports the missing call and the version of the engine', async (_title, response) => {
   const needs = new EngineNeeds(engineWith({ [sync]: response, ...version('3.13.8') }), () => []);
   expect(await needs.missingCalls()).toEqual([
-    'the engine of conductor.url (Conductor 3.13.8) has no POST /api/tasks/{workflowId}/{taskRefName}/{status}/sync: the router needs Conductor 3.32 or newer',
+    'the engine at conductor.url (Conductor 3.13.8) does not support POST /api/tasks/{workflowId}/{taskRefName}/{status}/sync: the router needs Conductor 3.32 or newer',
   ]);
 });
 

@@ -111,10 +111,10 @@ async function setUp() {
 it.each([
   [
     'code',
-    /^gateway\.config\.yml:\d+:\d+: plugins\.slow: .*hanging\.ts cannot be loaded: the import of its code has not ended within 60 s$/,
+    /^gateway\.config\.yml:\d+:\d+: plugins\.slow: .*hanging\.ts cannot be loaded: the import of its code did not finish within 60 s$/,
   ],
-  ['init', /^plugins\.slow: init has not ended within 60 s$/],
-  ['activation', /^slow: the activation check has not ended within 60 s$/],
+  ['init', /^plugins\.slow: init did not finish within 60 s$/],
+  ['activation', /^slow: the activation check did not finish within 60 s$/],
 ])('refuses a configuration with a plugin that hangs in its %s, and then reloads again', async (hangsIn, problem) => {
   const { host, reloader, configure, lines, hung } = await setUp();
   onTestFinished(() => host.stop());
@@ -140,8 +140,8 @@ it('refuses a configuration with a plugin that hangs in its init and its stop fu
   await vi.advanceTimersByTimeAsync(60_000);
   await reload;
   expect(lines).toMatchObject([
-    { msg: 'did not stop cleanly', name: 'slow', error: 'the stop function has not ended within 60 s' },
-    { problems: ['plugins.slow: init has not ended within 60 s'] },
+    { msg: 'did not stop cleanly', name: 'slow', error: 'the stop function did not finish within 60 s' },
+    { problems: ['plugins.slow: init did not finish within 60 s'] },
   ]);
   configure('sound', 'nothing');
   await reloader.reload('SIGHUP');

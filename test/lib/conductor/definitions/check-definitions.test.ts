@@ -367,12 +367,12 @@ describe('a workflow whose lost events the reconciler repairs', () => {
         given.replace(v3, '"taskReferenceName": "college-adaptor_intake"', '"taskReferenceName": "intake"');
         given.replace(v3, '${college-adaptor_intake.', '${intake.');
       },
-      /^workflows\/college-adaptorWF\.v3\.json:\d+:\d+: tasks\[1\]\.decisionCases\.PATCH\[0\]: this workflow has no task with the taskReferenceName "college-adaptor_intake", which the reconciler reads to repair lost events: give this name to the task that does this work$/,
+      /^workflows\/college-adaptorWF\.v3\.json:\d+:\d+: tasks\[1\]\.decisionCases\.PATCH\[0\]: this workflow has no task with the taskReferenceName "college-adaptor_intake": the reconciler reads the output of this task to repair lost events, so give this name to the task that produces that output$/,
     ],
     [
       'with another reference name for the loop over interested systems',
       ({ replace }) => replace(mdm, 'each_system', 'systems'),
-      /^workflows\/mdmWF\.v1\.json:.* no task with the taskReferenceName "each_system", which the reconciler reads/,
+      /^workflows\/mdmWF\.v1\.json:.* no task with the taskReferenceName "each_system": the reconciler reads/,
     ],
     [
       'whose event reads a task that may not have run',
