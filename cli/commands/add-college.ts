@@ -88,7 +88,7 @@ function readCollege(mis: string, { url, domain = mis }: AddCollegeOptions): Col
   const wrongUrl = problemOfBackEndUrl(url);
   const wrongDomain = problemOfTaskDomain(domain);
   const problems = [
-    ...(isMisCode(mis) ? [] : [`${JSON.stringify(mis)} is not an MIS code: 1 to 8 letters and digits`]),
+    ...(isMisCode(mis) ? [] : [`${JSON.stringify(mis)} is not an MIS code: use 1 to 8 letters and digits`]),
     // The message omits the URL, because it may contain a password.
     ...(wrongUrl === null ? [] : [`--url ${wrongUrl}`]),
     ...(wrongDomain === null || domain === mis ? [] : [`--domain ${wrongDomain}`]),

@@ -87,7 +87,7 @@ function findRefusal(shown: ShownPlan, { force, plan, router }: ApplyOptions): s
     ]);
   }
   if (plan !== undefined && plan !== digestPlan(shown)) {
-    return `this is plan ${digestPlan(shown)}, not ${plan}: the files or the engine have changed since plan ${plan} was shown, or --only or --prune differ. Run \`plan\` again`;
+    return `this is plan ${digestPlan(shown)}, not ${plan}: the files or the engine have changed since plan ${plan} was shown, or --only or --prune is different. Run \`plan\` again`;
   }
   if (force === true) return undefined;
   if (shown.changes.some(changesRegisteredVersion)) {

@@ -53,7 +53,7 @@ export async function runDump(options: DumpOptions, { host }: Pick<CommandContex
     const { config } = engine;
     const { eventHandlers } = forColleges(readDefinitions(dir), config);
     const files = planDump(registered, { dir, concerns, eventHandlers });
-    if (files.length === 0) throw new CommandError([`the engine has no definition${nameNote(options)}`]);
+    if (files.length === 0) throw new CommandError([`the engine has no definitions${nameNote(options)}`]);
     const differ = files.filter(({ state }) => state === 'differs');
     if (differ.length > 0 && options.force !== true) return refused(differ, engine.address);
     writeDump(files, dir);

@@ -27,7 +27,7 @@ export interface ReconcileOptions extends EngineAccessOptions {
 export const reconcileCommand: CommandDefinition<ReconcileOptions> = {
   name: 'reconcile',
   description:
-    'Find missing follow-up executions of PATCHes, ask for confirmation, and repair them. Without a terminal it only shows them, unless `--yes` is given. It does not end executions whose worker stopped reporting: only a router that reconciles continuously does.',
+    'Find PATCHes whose follow-up executions are missing, ask for confirmation, and repair them. Without a terminal it only shows them, unless `--yes` is given. It does not end executions whose worker stopped reporting: only a router that reconciles continuously does.',
   exitCodes: {
     0: 'nothing is missing, or everything that was missing was repaired',
     1: 'error: the engine is unreachable, or the confirmation was declined; what was repaired before an error is listed',

@@ -8,7 +8,7 @@ import type { CommandDefinition } from '../command-definition.ts';
 /** The command `test`: runs every test file with Node's test runner. */
 export const test: CommandDefinition<{ json?: boolean }> = {
   name: 'test',
-  description: 'Run the tests of the gateway in this folder, one file after the other.',
+  description: 'Run the tests of the gateway in this folder, one file at a time.',
   exitCodes: { 0: 'every test has passed', 1: 'a test has failed' },
   examples: [
     { command: 'test', does: 'run every test/**/*.test.ts' },

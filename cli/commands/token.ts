@@ -3,6 +3,8 @@
 import type { Config } from '#lib/config/schema.ts';
 import type { AccessToken } from '../../plugins/oauth2/access-token/access-token.ts';
 import type { OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
+import { decodeToken, type ShownClaims, showClaims } from '../../plugins/oauth2/explain/decode-token.ts';
+import { explainRefusal, type Refusal } from '../../plugins/oauth2/explain/explain-refusal.ts';
 import { type GatewayRoute, routesWith } from '../../gateway/plugin-api/gateway-routes.ts';
 import { addDirOption, configFolderOf, type FolderOptions } from '../gateway/gateway-folder.ts';
 import { paint, printable } from '../output/colours.ts';
@@ -10,8 +12,6 @@ import { loadCommandConfig } from '../gateway/command-config.ts';
 import { type Outcome, CommandError } from '../outcome.ts';
 import { readGateway, routeNamed } from '../gateway/read-gateway.ts';
 import { alignColumns, formatTable } from '../output/table.ts';
-import { decodeToken, type ShownClaims, showClaims } from './token/decode.ts';
-import { explainRefusal, type Refusal } from './token/explain.ts';
 import type { judgeRoute as JudgeRoute, Judgement } from './token/judge-route.ts';
 import { openOAuth } from './token/oauth-parts.ts';
 import { obtainToken, type TokenSource } from './token/obtain.ts';
@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
-        'also check this path, such as /adaptor/001/x: whether the client may use the MIS code in it or, on the engine API, may make the call',
+        'also check whether the client may use this path, such as /adaptor/001/x: the MIS code in it or, on the engine API, the call',
       )
       .option(
         '--raw',
@@ -100,7 +100,7 @@ async function loadTokenConfig(options: TokenOptions, host: CommandContext['host
   const config = await loadCommandConfig(host, ['oauth.issuer', 'oauth.audience', ...routerKeys], options);
   if (config['oauth.issuer'] !== undefined) return config;
   throw new CommandError([
-    'oauth.issuer is not set, and no stack is running here: set it in a property file or as OAUTH_ISSUER, or start one with npm start',
+    'oauth.issuer is not set, and no stack is running here: set the key in a property file or as OAUTH_ISSUER, or start a stack with npm start',
   ]);
 }
 

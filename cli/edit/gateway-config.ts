@@ -57,7 +57,7 @@ function endpointLines({ name, summary, paths, methods }: RouteToAdd): string[] 
 
 function pipelineLines({ name, workflow, strip, writeScope, misCodes }: RouteToAdd): string[] {
   const scope = `    - action: ${inline({ writeScope })} # every method but GET, HEAD and OPTIONS`;
-  const code = `    - action: ${inline({ parameter: misCodes })} # only those of client.<client id>.misCodes`;
+  const code = `    - action: ${inline({ parameter: misCodes })} # limits clients with client.<client id>.misCodes`;
   const policies = [
     '- bearer:',
     ...(writeScope === undefined ? [] : [scope]),

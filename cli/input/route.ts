@@ -34,7 +34,7 @@ export function readRoute(name: string, options: AddRouteOptions): { route: Rout
   const problems = [
     ...(isBackEndName(name)
       ? []
-      : [`the name ${name} is not valid: 1 to 48 lower-case letters, digits and -, the first one a letter`]),
+      : [`the name ${name} is not valid: use 1 to 48 lower-case letters, digits and hyphens, beginning with a letter`]),
     ...(options.strip === undefined || pathPattern.test(strip)
       ? []
       : [`--strip: ${JSON.stringify(strip)} is not a path: write /segment, without a slash at its end`]),

@@ -145,7 +145,7 @@ export function noEngineMessage({ searched }: JavaSearch, dockerProblem?: string
     ...searched.map(({ location, found }) => `  ${location}: ${found}`),
     ...(dockerProblem === undefined ? [] : [`  Docker: ${dockerProblem}`]),
     'Do one of these:',
-    `  - install a JDK ${minJava} or newer and Maven, and set JAVA_HOME if the JDK is not found`,
+    `  - install Maven and JDK ${minJava} or newer, and set JAVA_HOME if the JDK is not found`,
     dockerProblem === undefined ? '  - start without --store redis' : '  - install and start Docker',
     'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
   ].join('\n');

@@ -5,11 +5,12 @@ import { Registry } from 'prom-client';
 import { pathOfPage } from '#lib/config/folders.ts';
 import { loadConfig } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { readJsonObject } from '#lib/json/json-object.ts';
 import { createLog } from '#lib/telemetry/logging/log.ts';
 import { InvalidTokenError } from '../../plugins/oauth2/access-token/invalid-token-error.ts';
 import { systemClock } from '../../plugins/oauth2/clock.ts';
 import { createOAuth2, type OAuth2 } from '../../plugins/oauth2/create-oauth2.ts';
+import { decodeToken, showClaims } from '../../plugins/oauth2/explain/decode-token.ts';
+import { explainRejection } from '../../plugins/oauth2/explain/explain-refusal.ts';
 import { createMetrics } from '../../plugins/oauth2/metrics.ts';
 
 const workerScope = 'conductor_worker';
@@ -47,27 +48,12 @@ async function checkWorkersClient({ grant, accessTokens }: OAuth2, config: Confi
   });
   const { scopes } = await accessTokens.check(token).catch((error: unknown) => {
     if (!(error instanceof InvalidTokenError)) throw error;
-    const why = explain(error, token, config);
+    const decoded = decodeToken(token);
+    const why = explainRejection(error, decoded === null ? null : showClaims(decoded), config);
     throw new Error(`The router would reject the token of the ${client}: ${why}. ${whereToRead}.`, { cause: error });
   });
   if (!scopes.has(workerScope)) {
     const found = scopes.size === 0 ? 'none' : [...scopes].join(' ');
     throw new Error(`The token of the ${client} lacks the scope ${workerScope}; its scopes: ${found}. ${whereToRead}.`);
   }
-}
-
-/**
- * Returns the reason why the router would reject the token. For settings that usually differ between providers, it
- * includes the token's value and the setting.
- */
-function explain({ reason }: InvalidTokenError, token: string, config: Config): string {
-  const [header, claims] = token.split('.', 2).map((part) => readJsonObject(Buffer.from(part, 'base64url')) ?? {});
-  const text = (value: unknown) => JSON.stringify(value ?? null);
-  if (reason === 'audience')
-    return `its aud is ${text(claims?.['aud'])}, and oauth.audience is ${config['oauth.audience']}`;
-  if (reason === 'type')
-    return `its typ is ${text(header?.['typ'])}, and oauth.acceptedTypes has ${config['oauth.acceptedTypes'].join(', ')}`;
-  if (reason === 'client')
-    return `it has none of the claims in oauth.clientIdClaims (${config['oauth.clientIdClaims'].join(', ')})`;
-  return reason;
 }

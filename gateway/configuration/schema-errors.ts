@@ -2,6 +2,7 @@
 
 import type { ErrorObject } from 'ajv';
 import { type Path, pathOfPointer } from '#lib/conductor/definitions/json-text.ts';
+import { expectationOf } from '#lib/json/schema-expectation.ts';
 
 /** One violation of a JSON Schema, worded for operators. */
 export interface SchemaError {
@@ -20,15 +21,28 @@ export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): S
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
   return errors
     .filter((error) => error.keyword !== 'anyOf' && !unions.some((union) => isOfOtherBranch(error, union, errors)))
-    .map(({ instancePath, params, message }) => {
+    .map((error) => {
+      const { instancePath, params } = error;
       const path = pathOfPointer(instancePath);
       const extra = params['additionalProperty'] as string | undefined;
       if (extra !== undefined) return { path, key: extra, message: `unknown ${unknown} "${extra}"` };
       const missing = params['missingProperty'] as string | undefined;
       if (missing !== undefined) return { path, message: `"${missing}" is missing` };
-      const allowed = params['allowedValues'] as unknown[] | undefined;
-      return { path, message: `${message}${allowed === undefined ? '' : ` (${allowed.join(', ')})`}` };
+      return { path, message: [expectationOf(error), ...otherTypes(error, unions, errors)].join(' or ') };
     });
+}
+
+/** Returns the types that the other branches of a union accept, for a value that is not the constant of one branch. */
+function otherTypes(
+  { keyword, instancePath }: ErrorObject,
+  unions: readonly ErrorObject[],
+  errors: readonly ErrorObject[],
+): string[] {
+  const isAtUnion = unions.some((union) => union.instancePath === instancePath);
+  if (keyword !== 'const' || !isAtUnion) return [];
+  return errors
+    .filter((other) => other.keyword === 'type' && other.instancePath === instancePath)
+    .map((other) => expectationOf(other).replace(/^must be /, ''));
 }
 
 /**

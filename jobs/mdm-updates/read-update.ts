@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { expectationOf } from '#lib/json/schema-expectation.ts';
 
 /** An update from MDM: a person's cccid, to be shared with one college. */
 export interface Update {
@@ -31,10 +32,10 @@ export function readUpdate(body: unknown): Update | { readonly wrong: string } {
   return { wrong: (isUpdate.errors ?? []).map(describe).join(', ') };
 }
 
-function describe({ instancePath, params, message }: ErrorObject): string {
-  const missing = params['missingProperty'] as string | undefined;
+function describe(error: ErrorObject): string {
+  const missing = error.params['missingProperty'] as string | undefined;
   if (missing !== undefined) return `${missing} is missing`;
-  return instancePath === '' ? 'not a JSON object' : `${instancePath.slice(1)} ${message ?? 'is not valid'}`;
+  return error.instancePath === '' ? 'not a JSON object' : `${error.instancePath.slice(1)} ${expectationOf(error)}`;
 }
 
 function parse(text: string): unknown {

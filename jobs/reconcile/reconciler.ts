@@ -125,7 +125,7 @@ function createMetrics(registry: Registry) {
   const registers = [registry];
   const unreconciled = new Gauge({
     name: 'router_events_unreconciled',
-    help: 'Executions that hang, or lack a follow-up for MDM, and are not repaired yet, by case; 0 is normal',
+    help: 'Executions, by case, that hang or lack a follow-up for MDM and have not been repaired yet; 0 is normal',
     labelNames: ['case'],
     registers,
   });

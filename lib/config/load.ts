@@ -2,6 +2,7 @@
 
 import { ProblemsError } from './problems-error.ts';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { expectationOf } from '#lib/json/schema-expectation.ts';
 import { problemOfBackEndUrl } from './back-end-url.ts';
 import { problemOfTaskDomain } from './task-domain.ts';
 import { renameDeprecated } from './deprecated-keys.ts';
@@ -218,7 +219,7 @@ function describe(error: ErrorObject, origins: Readonly<Record<string, string>>)
   if (format === 'task-domain') return `${where} ${problemOfTaskDomain(String(error.data))}`;
   if (format === 'redis-url' && URL.parse(String(error.data))?.host === '')
     return `${where} has no host: for a Redis on this machine, the host is 127.0.0.1`;
-  const expected = format === undefined ? error.message : expectedFormat(format);
+  const expected = format === undefined ? expectationOf(error) : expectedFormat(format);
   return `${where} ${expected}${isSecret ? '' : `, but is ${withoutPassword(JSON.stringify(error.data))}`}`;
 }
 

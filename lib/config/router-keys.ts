@@ -74,10 +74,10 @@ export const router = {
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),
   'router.timingScope': text(
-    'scope whose clients get `Server-Timing` with each response of an execution; no client gets it when absent',
+    'scope that a client needs to get `Server-Timing` with each response of an execution; when absent, no client gets this header',
   ),
   'router.versionScope': text(
-    'scope whose clients may choose a workflow version with `X-Workflow-Version`; no client may when absent',
+    'scope that a client needs to choose a workflow version with `X-Workflow-Version`; when absent, no client may choose one',
   ),
   'router.docs': withDefault(
     Type.Boolean({ description: 'serves the page `/docs`; it has no effect on the document `/openapi.json`' }),

@@ -42,7 +42,7 @@ function scopesOf(operations: readonly Described[]): Record<string, string> {
   for (const { tag, method, operation, descriptions } of operations) {
     const security = operation.security ?? descriptions.flatMap(({ security: requirements = [] }) => requirements);
     for (const scope of security.flatMap((requirement) => requirement[schemes.accessToken] ?? []))
-      uses.set(scope, (uses.get(scope) ?? new Set()).add(`${method} of ${tag}`));
+      uses.set(scope, (uses.get(scope) ?? new Set()).add(`${method} on ${tag}`));
   }
-  return Object.fromEntries([...uses].map(([scope, users]) => [scope, `Needed by ${[...users].join(', ')}`]));
+  return Object.fromEntries([...uses].map(([scope, users]) => [scope, `Required for ${[...users].join(', ')}`]));
 }

@@ -125,7 +125,7 @@ export const problemExplanations = {
   },
   'payload-unreadable': {
     happened: 'Requests and responses are encrypted inside the engine, and this one could not be decrypted.',
-    advice: 'read `detail`; report `executionId`: the keys of router and workers differ',
+    advice: 'read `detail` and report `executionId`; the router and the workers probably use different keys',
   },
   'back-end-unreachable': {
     happened:

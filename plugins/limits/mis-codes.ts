@@ -157,7 +157,9 @@ function codesAfter(target: string, name: string | undefined): string[] {
   // The request guard has checked that all segments are UTF-8.
   const segments = path.split('/').map((segment) => decodeURIComponent(segment));
   if (segments.some((segment) => ambiguous.test(segment))) {
-    throw new Problem('forbidden', { detail: 'For this client, a path segment must not contain /, \\, ; or %.' });
+    throw new Problem('forbidden', {
+      detail: 'For this client, a path segment must not contain "/", "\\", ";" or "%".',
+    });
   }
   // A back end may read // as /.
   const nonEmpty = segments.filter((segment) => segment !== '');

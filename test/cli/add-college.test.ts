@@ -88,20 +88,20 @@ describe('add-college', () => {
       ['002', '--url', url],
       /^the college 002 already exists with other values; change or remove these/,
     ],
-    ['an invalid MIS code', ['0/3', '--url', url], /^"0\/3" is not an MIS code: 1 to 8 letters and digits/],
+    ['an invalid MIS code', ['0/3', '--url', url], /^"0\/3" is not an MIS code: use 1 to 8 letters and digits/],
     ['an address without http', ['003', '--url', 'adaptor:80'], /^--url must be a URL with http or https/],
     ['an address with a password', ['003', '--url', 'http://a:hidden@b'], /^--url contains credentials/],
-    ['an invalid domain', ['003', '--url', url, '--domain', 'a b'], /^--domain must be 1 to 64 characters: letters/],
+    ['an invalid domain', ['003', '--url', url, '--domain', 'a b'], /^--domain must have 1 to 64 characters: letters/],
     ['the default pool', ['003', '--url', url, '--domain', 'NO_DOMAIN'], /^--domain must not be NO_DOMAIN/],
     [
       'a queue that no worker polls',
       ['003', '--url', url, '--domain', 'direct-dispatch.b'],
-      /^--domain must not be direct-dispatch/,
+      /^--domain must not be "direct-dispatch"/,
     ],
     [
       'the queue of direct dispatch',
       ['003', '--url', url, '--domain', 'direct-dispatch'],
-      /^--domain must not be direct-dispatch/,
+      /^--domain must not be "direct-dispatch"/,
     ],
   ])('refuses %s, says why, and changes nothing', async (_what, [mis = '', ...options], why) => {
     const before = properties();

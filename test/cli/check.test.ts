@@ -169,7 +169,7 @@ describe('service-router check', () => {
     const env = { ROUTER_PORT: 'eighty', WORKERS_CONCURRENCY: '0' };
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir], env);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^environment: router\.port must be integer, but is "eighty"$/m);
+    expect(stderr).toMatch(/^environment: router\.port must be an integer, but is "eighty"$/m);
     expect(stderr).toMatch(/^environment: workers\.concurrency /m);
     expect(stderr).toMatch(/^event-handlers\/mdm\.json:1:2: /m);
   });
@@ -266,18 +266,19 @@ describe('service-router check, the parameters of policies', () => {
     copy.replace('gateway.config.yml', 'writeScope: sisdata_W', 'writScope: sisdata_W');
     copy.replace('gateway.config.yml', 'parameter: mis, after', 'parameter: 7, after');
     copy.replace('gateway.config.yml', 'version: 1, strip: /movies', 'version: one, stripp: /movies');
-    copy.replace('gateway.config.yml', 'serve: response', 'serve: answers');
+    copy.replace('gateway.config.yml', 'serve: response', 'serve: answers, compress: true');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     const at = (text: string) => placeOf('gateway.config.yml', text);
     expect(stderr.split('\n').filter((line) => line !== '')).toEqual([
       `${at('writScope')}: pipelines.adaptor.policies[0].bearer[0].action: unknown parameter "writScope"`,
-      `${at('parameter: 7')}: pipelines.adaptor.policies[3].mis-codes[0].action.parameter: must be string`,
+      `${at('parameter: 7')}: pipelines.adaptor.policies[3].mis-codes[0].action.parameter: must be a string`,
       `${at('action: { openapi: config/openapi/movies')}: pipelines.movies.policies[3].workflow[0].action: "strip" is missing`,
-      `${at('version: one')}: pipelines.movies.policies[3].workflow[0].action.version: must be integer`,
+      `${at('version: one')}: pipelines.movies.policies[3].workflow[0].action.version: must be an integer`,
       `${at('stripp:')}: pipelines.movies.policies[3].workflow[0].action: unknown parameter "stripp"`,
-      `${at('serve: answers')}: pipelines.execution-response.policies[2].executions[0].action.serve: must be equal to one of the allowed values (status, response)`,
-      '6 problems',
+      `${at('serve: answers')}: pipelines.execution-response.policies[2].executions[0].action.serve: must be one of status, response`,
+      `${at('compress: true')}: pipelines.execution-response.policies[2].executions[0].action.compress: must be false or an object`,
+      '7 problems',
     ]);
   });
 
@@ -286,7 +287,7 @@ describe('service-router check, the parameters of policies', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`${placeOf('gateway.config.yml', 'requests: many')}: pipelines.lmsDW.policies[1]`);
-    expect(stderr).toContain('action.requests: must be integer');
+    expect(stderr).toContain('action.requests: must be an integer');
   });
 
   it('reports the place where the text stops being valid YAML, and nothing after it', async () => {
@@ -355,7 +356,7 @@ describe('service-router check --dir', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^gateway\.config\.yml:\d+:\d+: pipelines\.openapi\.policies\[0\]\.own.*size: must be integer\n\n1 problem\n$/,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.openapi\.policies\[0\]\.own.*size: must be an integer\n\n1 problem\n$/,
     );
   });
 
@@ -364,7 +365,7 @@ describe('service-router check --dir', () => {
     copy.write('config/trial.properties', 'router.prot=1\n');
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir], { PROFILE: 'trial' });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('config/default.properties: router.responseDeadlineMs must be integer, but is "soon"');
+    expect(stderr).toContain('config/default.properties: router.responseDeadlineMs must be an integer, but is "soon"');
     expect(stderr).toContain('config/trial.properties: router.prot is not a known key');
   });
 

@@ -82,10 +82,10 @@ describe('a token that is refused', () => {
     [
       'expired',
       () => token({ claims: { iat: now() - 7_200, exp: now() - 3_600 } }),
-      /it expired 1 h( \d+ min)? ago: get another one/,
+      /it has expired \(20\d\d-.*Z\): get another one/,
     ],
     ['not-yet-valid', () => token({ claims: { nbf: now() + 600 } }), /not valid before 20\d\d-.*: do the clocks/],
-    ['too-long-life', () => token({ claims: { exp: now() + 90 * 86_400 } }), /oauth\.maxTokenSeconds allows 1 d/],
+    ['too-long-life', () => token({ claims: { exp: now() + 90 * 86_400 } }), /oauth\.maxTokenSeconds allows 86400 s/],
     ['sender-constrained', () => token({ claims: { cnf: { jkt: 'x' } } }), /bound to a key of its holder/],
   ];
 

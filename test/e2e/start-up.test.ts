@@ -91,7 +91,7 @@ describe('gateway.config.yml', () => {
     [
       'a parameter of the wrong type',
       (text: string) => text.replace('version: 1, strip: /movies', 'version: one, strip: /movies'),
-      'must be integer',
+      'must be an integer',
     ],
     [
       'shares that sum to 0',
@@ -173,7 +173,7 @@ describe('a program that cannot start', () => {
     const { exitCode, output } = await failure('gateway/main.ts', { ROUTER_PORT: 'eighty' });
     expect(exitCode).toBe(1);
     expect(output).toContain('oauth.issuer is not set');
-    expect(output).toContain('router.port must be integer, but is "eighty"');
+    expect(output).toContain('router.port must be an integer, but is "eighty"');
   });
 
   it('a router on a port in use names the port and its configuration keys, and exits with 1', async () => {

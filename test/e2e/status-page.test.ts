@@ -159,7 +159,9 @@ describe('in a browser', requires('full', 'chromium'), () => {
       await page.clock.runFor(10_000);
       return (await labels())[0]?.includes('all at most') === true && !(await labels())[0]?.includes('all at most 0.0');
     });
-    expect((await labels())[1]).toMatch(/^Last ten minutes: median at most [\d.]+, 99th percentile at most [\d.]+$/);
+    expect((await labels())[1]).toMatch(
+      /^Duration in milliseconds in the last ten minutes: maximum [\d.]+ \(median\), [\d.]+ \(99th percentile\)$/,
+    );
     expect(
       requests.filter((url) => url.includes('/status/activity')).every((url) => url.endsWith('route=movies')),
     ).toBe(true);

@@ -2,6 +2,7 @@
 // which is validated by JSON schema.
 
 import { ProblemsError } from '#lib/config/problems-error.ts';
+import { expectationOf } from '#lib/json/schema-expectation.ts';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
@@ -189,11 +190,5 @@ function describe(source: { file: string; text: string }, error: ErrorObject): s
   if (unknown !== undefined) return problemAt(source, [...path, unknown], 'unknown key');
   const missing = error.params['missingProperty'] as string | undefined;
   if (missing !== undefined) return problemAt(source, path, `"${missing}" is missing`);
-  return problemAt(source, path, expectation(error));
-}
-
-function expectation({ keyword, params, message }: ErrorObject): string {
-  if (keyword === 'const') return `must be ${JSON.stringify(params['allowedValue'])}`;
-  if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
-  return message ?? 'is not valid';
+  return problemAt(source, path, expectationOf(error));
 }

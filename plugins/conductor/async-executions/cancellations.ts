@@ -105,7 +105,7 @@ export class Cancellations {
     if (ended.reasonForIncompletion === reason && !isCancelled(ended))
       throw executionUnderWay(
         linksOf(workflowId),
-        'A worker may have received the task during the cancellation; it is unknown whether the back end processes the request.',
+        'A worker may have received the task during the cancellation; it is unknown whether the back end has processed or will process the request.',
       );
     return expectCancelled(ended, linksOf);
   }

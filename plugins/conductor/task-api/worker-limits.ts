@@ -72,9 +72,10 @@ export class WorkerLimits {
     if (taskTypes === undefined && domains === undefined) return;
     const task = this.#options.recall(taskId) ?? (await this.#findAtEngine(taskId));
     // An unknown task gets the same response as a task of another pool, so that ids cannot be probed.
-    if (task === undefined) refuse('This client may not report this task.');
+    if (task === undefined) refuse('This client may not report a result for this task.');
     this.checkQueue(clientId, task);
-    if (executionId !== undefined && executionId !== task.executionId) refuse('This client may not report this task.');
+    if (executionId !== undefined && executionId !== task.executionId)
+      refuse('This client may not report a result for this task.');
   }
 
   /** Returns why a client may not take tasks from a queue; undefined when it may. */

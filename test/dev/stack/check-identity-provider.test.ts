@@ -56,13 +56,13 @@ it.each([
   [
     'another audience',
     { OAUTH_AUDIENCE: 'urn:other' },
-    'its aud is "urn:service-router", and oauth.audience is urn:other',
+    'its audience is urn:service-router; oauth.audience is urn:other',
   ],
-  ['another token type', { OAUTH_ACCEPTEDTYPES: 'JWT' }, 'its typ is "at+jwt", and oauth.acceptedTypes has JWT'],
+  ['another token type', { OAUTH_ACCEPTEDTYPES: 'JWT' }, 'its typ is at+jwt; oauth.acceptedTypes has JWT'],
   [
     'another claim for the client id',
     { OAUTH_CLIENTIDCLAIMS: 'appid' },
-    'it has none of the claims in oauth.clientIdClaims (appid)',
+    'none of the claims in oauth.clientIdClaims (appid) names its client',
   ],
   [
     'a client without the scope of workers',

@@ -67,7 +67,7 @@ it.each<[string, Methods, readonly PipelineStep['condition'][]]>([
   ['PUT', ['GET', 'PUT'], [{ name: 'allOf', conditions: [onMethods('GET'), onHost] } as never]],
 ])('rejects %s without a step', (open, methods, conditions) => {
   expect(problemsOf(methods, conditions)).toEqual([
-    `gateway.config.yml:1:1: pipelines.books.policies[0].condition: apiEndpoint "books" accepts ${open} without a token, because no "bearer" step applies to these methods before a step responds: extend the conditions of the "bearer" steps, move them to the front, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the others, except OPTIONS`,
+    `gateway.config.yml:1:1: pipelines.books.policies[0].condition: apiEndpoint "books" accepts ${open} without a token, because no "bearer" step applies to these methods before a step responds: extend the conditions of the "bearer" steps, move them to the front, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the remaining methods, but not OPTIONS, which "methods" cannot contain`,
   ]);
 });
 

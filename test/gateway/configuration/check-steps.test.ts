@@ -57,19 +57,19 @@ it.each(invalid)('rejects %j, even within other conditions', (condition, problem
   ]);
 });
 
-const allowed = '(GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS)';
+const allowed = 'GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS';
 
 it.each<[Condition, string]>([
   [{ name: 'allOf' }, 'condition: "conditions" is missing'],
-  [{ name: 'oneOf', conditions: 'always' }, 'condition.conditions: must be array'],
-  [{ name: 'oneOf', conditions: [null] }, 'condition.conditions[0]: must be object'],
+  [{ name: 'oneOf', conditions: 'always' }, 'condition.conditions: must be an array'],
+  [{ name: 'oneOf', conditions: [null] }, 'condition.conditions[0]: must be an object'],
   [{ name: 'not', condition: {} }, 'condition.condition: "name" is missing'],
   [
     { name: 'not', condition: { name: 'method', methods: ['GET', 'get'] } },
-    `condition.condition.methods[1]: must be equal to one of the allowed values ${allowed}`,
+    `condition.condition.methods[1]: must be one of ${allowed}`,
   ],
   [{ name: 'pathMatch', pattern: '(' }, 'condition.pattern: must match format "regex"'],
-  [{ name: 'method', methods: 'get' }, `condition.methods: must be equal to one of the allowed values ${allowed}`],
+  [{ name: 'method', methods: 'get' }, `condition.methods: must be one of ${allowed}`],
 ])('rejects %j and names the parameter', (condition, problem) => {
   expect(problemsOf(condition)).toEqual([problem]);
 });

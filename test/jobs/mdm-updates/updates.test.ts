@@ -28,7 +28,7 @@ describe('a message', () => {
     [[update], 'not a JSON object'],
     [{}, 'misCode is missing, sisPersonId is missing, cccid is missing, updateId is missing'],
     [{ ...update, cccid: undefined }, 'cccid is missing'],
-    [{ ...update, sisPersonId: 17 }, 'sisPersonId must be string'],
+    [{ ...update, sisPersonId: 17 }, 'sisPersonId must be a string'],
     [{ ...update, cccid: '${workflow.input.x}' }, 'cccid must match pattern "^[0-9A-Za-z]{1,32}$"'],
     [
       { ...update, misCode: '002\n', updateId: '' },

@@ -79,7 +79,7 @@ describe('a deprecated name', () => {
 
   it('with an invalid value is reported under both names', async () => {
     expect(await problemsOf({ [variableOf(deprecated)]: 'soon' })).toEqual([
-      `environment (as ${deprecated}): ${current} must be integer, but is "soon"`,
+      `environment (as ${deprecated}): ${current} must be an integer, but is "soon"`,
     ]);
   });
 });

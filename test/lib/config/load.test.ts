@@ -139,7 +139,7 @@ describe('problems are all reported at once', () => {
       `${base}/missing.properties cannot be read: the server responded with 404`,
       expect.stringContaining('router.prot is not a known key'),
       expect.stringContaining('did you mean router.responseDeadlineMs?'),
-      expect.stringContaining('ops.port must be integer, but is "x"'),
+      expect.stringContaining('ops.port must be an integer, but is "x"'),
       expect.stringMatching(/sentry\.dsn must be an http or https URL$/),
       'oauth.issuer is not set: set it in a property file or as OAUTH_ISSUER',
     ]);

@@ -81,8 +81,10 @@ describe('LOG_LEVEL', () => {
     expect(ended).toBeInstanceOf(ProgramFailed);
     const { exitCode, output } = ended as ProgramFailed;
     expect(exitCode).toBe(1);
-    expect(output).toContain('environment: log.level must be equal to one of the allowed values, but is "loud"');
-    expect(output).toContain('environment: router.port must be integer, but is "none"');
+    expect(output).toContain(
+      'environment: log.level must be one of trace, debug, info, warn, error, fatal, silent, but is "loud"',
+    );
+    expect(output).toContain('environment: router.port must be an integer, but is "none"');
   });
 });
 

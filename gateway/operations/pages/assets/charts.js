@@ -14,6 +14,7 @@ function colour(name) {
 
 const charts = {
   requests: {
+    subject: 'Requests per second',
     read: ({ requests, failures }, seconds) => [requests / seconds, failures / seconds],
     series: [
       { label: 'all', stroke: '--series-1', fill: '--series-1-fill' },
@@ -22,6 +23,7 @@ const charts = {
     format: (value) => (value >= 10 ? value.toFixed(0) : value.toFixed(1)),
   },
   durations: {
+    subject: 'Duration in milliseconds',
     read: ({ p50, p99 }) => [p50 ?? null, p99 ?? null],
     series: [
       { label: 'median', stroke: '--series-1' },
@@ -79,9 +81,12 @@ function draw(name, data) {
   else plot.setData(data);
   showLatest(plots.get(name));
   const values = data.slice(1).map((column) => Math.max(0, ...column.filter((value) => value !== null)));
-  const text = charts[name].series.map(({ label }, index) => `${label} at most ${charts[name].format(values[index])}`);
+  const { subject, series, format } = charts[name];
+  const text = series.map(({ label }, index) => `${format(values[index])} (${label})`);
   figure.querySelector('canvas').setAttribute('role', 'img');
-  figure.querySelector('canvas').setAttribute('aria-label', `Last ten minutes: ${text.join(', ')}`);
+  figure
+    .querySelector('canvas')
+    .setAttribute('aria-label', `${subject} in the last ten minutes: maximum ${text.join(', ')}`);
 }
 
 const isPaused = () => document.getElementById('pause').getAttribute('aria-pressed') === 'true';

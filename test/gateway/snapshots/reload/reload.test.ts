@@ -120,8 +120,8 @@ describe('an invalid configuration', () => {
   let round = 0;
   const cases: [name: string, file: 'map.yml' | 'router.properties', text: () => string, why: RegExp][] = [
     ['invalid YAML', 'map.yml', () => 'http: [\n', /map\.yml:2:1: Flow sequence in block collection must be/],
-    ['an empty file', 'map.yml', () => '', /map\.yml:1:1: must be object/],
-    ['null instead of an object', 'map.yml', () => '# a comment\nnull\n', /map\.yml:2:1: must be object/],
+    ['an empty file', 'map.yml', () => '', /map\.yml:1:1: must be an object/],
+    ['null instead of an object', 'map.yml', () => '# a comment\nnull\n', /map\.yml:2:1: must be an object/],
     [
       'a policy that no plugin provides',
       'map.yml',

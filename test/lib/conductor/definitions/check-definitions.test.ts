@@ -382,7 +382,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
     [
       'without the version that reads a record',
       ({ remove }) => remove('workflows/college-adaptorWF.v1.json'),
-      /^workflows\/college-adaptorWF\.v2\.json:.*: there is no workflows\/college-adaptorWF\.v1\.json, with which the reconciler reads a record to find out whether a PATCH was applied$/,
+      /^workflows\/college-adaptorWF\.v2\.json:.*: workflows\/college-adaptorWF\.v1\.json is missing: the reconciler needs it to read a record and find out whether a PATCH was applied$/,
     ],
   ]);
 
@@ -393,7 +393,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
     });
     expect(problemsIn(copy.dir)).toEqual([
       expect.stringMatching(
-        /^workflows\/college-adaptorWF\.v1\.json:.*: tasks\[1\]: version 1, .*, must produce no event/,
+        /^workflows\/college-adaptorWF\.v1\.json:.*: tasks\[1\]: version 1 must produce no event: the reconciler needs it .*; add the event to a new version$/,
       ),
     ]);
   });

@@ -1,13 +1,9 @@
 // Explains why a token is refused, by comparing its claims with the configured requirements.
 
 import type { Config } from '#lib/config/schema.ts';
-import {
-  InvalidTokenError,
-  type InvalidTokenReason,
-} from '../../../plugins/oauth2/access-token/invalid-token-error.ts';
-import { ProviderError } from '../../../plugins/oauth2/provider/provider-error.ts';
-import { formatSpan } from '../../input/duration.ts';
-import type { ShownClaims } from './decode.ts';
+import { InvalidTokenError, type InvalidTokenReason } from '../access-token/invalid-token-error.ts';
+import { ProviderError } from '../provider/provider-error.ts';
+import type { ShownClaims } from './decode-token.ts';
 
 /** Why a token is refused. */
 export interface Refusal {
@@ -30,7 +26,16 @@ export function explainRefusal(error: unknown, claims: ShownClaims | null, confi
     return { reason: 'unavailable', status: 503, explanation: `it cannot be checked now: ${error.message}` };
   }
   if (!(error instanceof InvalidTokenError)) throw error;
-  return { reason: error.reason, status: 401, explanation: sentences[error.reason](claims ?? {}, config) };
+  return { reason: error.reason, status: 401, explanation: explainRejection(error, claims, config) };
+}
+
+/**
+ * Returns a sentence that says why a token was rejected.
+ * @param claims as for {@link explainRefusal}
+ */
+export function explainRejection({ reason }: InvalidTokenError, claims: ShownClaims | null, config: Config): string {
+  const ofOpaque = claims === null ? sentencesOfOpaque[reason] : undefined;
+  return (ofOpaque ?? sentences[reason])(claims ?? {}, config);
 }
 
 const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, config: Config) => string>> = {
@@ -44,8 +49,10 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   type: (claims, config) =>
     `its typ is ${claims.type ?? 'absent'}; oauth.acceptedTypes has ${config['oauth.acceptedTypes'].join(', ')}: is it an ID token?`,
   'critical-extension': () => 'its header requires an extension (crit, b64), and the router supports none',
-  'unknown-key': (claims) =>
-    `the identity provider has no key ${claims.keyId ?? '(the header has no kid)'} for ${claims.algorithm ?? 'its algorithm'}: is the token from another provider, or was the key withdrawn?`,
+  'unknown-key': ({ keyId, algorithm }) =>
+    keyId === undefined
+      ? 'its header has no kid, which says which key of the identity provider has signed it'
+      : `the identity provider has no key ${keyId} for ${algorithm ?? 'its algorithm'}: is the token from another provider, or was the key withdrawn?`,
   signature: (claims) =>
     `its signature does not match the key ${claims.keyId ?? ''}: the token was changed, or signed by somebody else`,
   claims: () => 'a claim is missing or malformed: exp must be a number, and scopes a string or a list',
@@ -55,11 +62,11 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
     `its issuer is ${claims.issuer ?? 'absent'}; oauth.issuer is ${config['oauth.issuer'] ?? ''}`,
   audience: (claims, config) =>
     `its audience is ${claims.audience ?? 'absent'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,
-  expired: (claims) => `it expired ${agoOf(claims.expiresAt)}: get another one`,
+  expired: ({ expiresAt }) => `it has expired${expiresAt === undefined ? '' : ` (${expiresAt})`}: get another one`,
   'not-yet-valid': (claims) =>
     `it is not valid before ${claims.notBefore ?? claims.issuedAt ?? 'a later time'}: do the clocks of the router and the provider agree?`,
   'too-long-life': (claims, config) =>
-    `it is valid from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'an unknown time'}; oauth.maxTokenSeconds allows ${formatSpan(config['oauth.maxTokenSeconds'] * 1_000)}`,
+    `it is valid from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'an unknown time'}; oauth.maxTokenSeconds allows ${config['oauth.maxTokenSeconds']} s`,
   'sender-constrained': () =>
     'it is bound to a key of its holder (cnf: DPoP or mutual TLS), and the router checks no proof of possession',
   'token-type': () =>
@@ -67,7 +74,10 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   inactive: () => 'the identity provider says that it is not active: expired, revoked, or issued by another provider',
 };
 
-function agoOf(time: string | undefined): string {
-  const at = Date.parse(time ?? '');
-  return Number.isNaN(at) ? '' : `${formatSpan(Math.max(0, Date.now() - at))} ago`;
-}
+/** Sentences about an opaque token, whose claims only the introspection response has. */
+const sentencesOfOpaque: Partial<typeof sentences> = {
+  issuer: (_, config) =>
+    `its introspection response has another issuer than oauth.issuer (${config['oauth.issuer'] ?? ''})`,
+  audience: (_, config) =>
+    `its introspection response does not have oauth.audience (${config['oauth.audience'] ?? ''}) in aud`,
+};
