@@ -190,8 +190,12 @@ function attachConnections(
     known.set(socket, found);
     return found;
   };
-  const enqueue = (request: IncomingMessage, response: ServerResponse) =>
+  const enqueue = (request: IncomingMessage, response: ServerResponse) => {
+    // Node's parser skips what follows a request for an upgrade in the same chunk. It would take the rest of a body whose
+    // head was skipped for the next request.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connectionOf(request.socket).enqueue({ request, response });
+  };
   // A TLS connection counts once its handshake has completed.
   server.on(server instanceof HttpsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     // Node handles socket errors only while it parses.
