@@ -8,18 +8,23 @@ import { createRouter, expressGateway } from '../configuration/express-gateway.t
 import { type PipelineStep, pathsOf } from '../plugin-api/gateway-config-schema.ts';
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import { createPauses } from '#lib/process/pauses.ts';
+import { toProblem } from '#lib/problem/problem.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Gateway } from '../configuration/validate-gateway.ts';
+import { failureFields, requestFields } from './failure-fields.ts';
 
 /**
  * Mounts every pipeline in the order of the file. Yields to the event loop between steps.
+ * @param log gets what a policy does wrong after it has called `next()`
  * @returns an Express router that calls `next()` for requests that no pipeline matches
  */
 export async function mountPipelines(
   { gatewayConfig: { apiEndpoints, pipelines: configured }, steps }: Gateway,
   policies: ReadonlyMap<string, Policy>,
+  log: Logger,
 ): Promise<Router> {
   const { pipelines, policies: registry } = expressGateway();
-  const { handlers, numbers } = await createHandlers(steps, policies);
+  const { handlers, numbers } = await createHandlers(steps, policies, log);
   for (const policy of policies.values()) {
     // The parameters have already been validated: Express Gateway gets only the number of the step.
     const schema = { $id: `urn:service-router:step:${policy.name}`, type: 'object' };
@@ -66,13 +71,14 @@ const enterPipeline: RequestHandler = (request, _response, next) => {
 async function createHandlers(
   steps: ReadonlyMap<string, readonly PipelineStep[]>,
   policies: ReadonlyMap<string, Policy>,
+  log: Logger,
 ): Promise<{ handlers: readonly RequestHandler[]; numbers: ReadonlyMap<PipelineStep, number> }> {
   const handlers: RequestHandler[] = [];
   const numbers = new Map<PipelineStep, number>();
   const pause = createPauses();
   for (const [step, id] of [...steps.values()].flatMap(identifySteps)) {
     const policy = policies.get(step.policy) as Policy;
-    numbers.set(step, handlers.push(guarded(policy.policy(step.action as never, id))) - 1);
+    numbers.set(step, handlers.push(guarded(policy.policy(step.action as never, id), step.policy, log)) - 1);
     await pause();
   }
   return { handlers, numbers };
@@ -95,14 +101,42 @@ function toEntry({ policy, condition }: PipelineStep, step: number | undefined):
   return { [policy]: [{ action: { step }, ...(condition === undefined ? {} : { condition }) }] };
 }
 
-/** Passes errors and rejections of a handler to the error handler; Express 4 ignores rejections. */
-function guarded(handler: Handler): RequestHandler {
+/**
+ * Returns the handler with error handling. Its first call of `next()`, or its failure before that, decides what happens
+ * to the request; anything later is only logged. Express 4 ignores rejections and repeats the next steps for each call.
+ */
+function guarded(handler: Handler, policy: string, log: Logger): RequestHandler {
   return function runPolicy(request: Request, response: Response, next: NextFunction) {
+    let isDecided = false;
+    const pass = (reason?: unknown) => {
+      if (isDecided) {
+        const fields = reason === undefined ? requestFields(request) : failureFields(request, reason);
+        log.error(
+          fields,
+          `ignored a call of next(): the policy ${policy} had already called it or failed for this request`,
+        );
+        return;
+      }
+      isDecided = true;
+      next(reason);
+    };
+    const fail = (error: unknown) => {
+      if (isDecided) {
+        log.error(
+          failureFields(request, error),
+          `the policy ${policy} failed after it had called next(): the request continues`,
+        );
+        return;
+      }
+      isDecided = true;
+      // Express would continue with the next step if the error were `undefined`, `null`, 'route' or the like.
+      next(toProblem(error));
+    };
     try {
-      const result = handler(request, response, next);
-      if (result instanceof Promise) result.catch(next);
+      const result = handler(request, response, pass);
+      if (result !== undefined) Promise.resolve(result).catch(fail);
     } catch (error) {
-      next(error);
+      fail(error);
     }
   };
 }

@@ -53,7 +53,8 @@ async function initialise(snapshot: ConfigSnapshot, initDeadlineMs: number | und
   await nextTurn();
   const router = express.Router();
   const { gatewayConfig } = gateway;
-  router.use(createMethodGate(gatewayConfig), await mountPipelines(gateway, policies), createNotRouted(gatewayConfig));
+  const pipelines = await mountPipelines(gateway, policies, services.log);
+  router.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig));
   snapshot.handler = router;
   const loadShedding = new LoadShedding(gateway.routes, policies);
   snapshot.shedLoad = loadShedding.check.bind(loadShedding);

@@ -14,7 +14,7 @@ import express, { type ErrorRequestHandler } from 'express';
 import type { Registry } from 'prom-client';
 import type { Definitions, KnownFiles } from '#lib/conductor/definitions/load-definitions.ts';
 import type { Config } from '#lib/config/schema.ts';
-import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import { Problem } from '#lib/problem/problem.ts';
 import { respondWithProblem } from '../server/respond-with-problem.ts';
 import type { RouterServices } from '../plugin-api/plugin-api.ts';
@@ -23,6 +23,7 @@ import type { ConfigSnapshot, HostServices } from './config-snapshot.ts';
 import { SharedResources } from './shared-resources.ts';
 import { type RouteKind, routesWith } from '../plugin-api/gateway-routes.ts';
 import { ReadinessChecks, RouterReadiness } from '../operations/readiness.ts';
+import { failureFields, requestFields } from '../pipelines/failure-fields.ts';
 
 /**
  * Delay before a retired snapshot is stopped, in milliseconds. Cleanup work, such as releasing a permit in Redis, may
@@ -76,7 +77,7 @@ export class GatewayHost {
     } catch (error) {
       if (error instanceof Problem) throw error;
       // An unexpected error must not reject the request: the pipeline decides.
-      reportUnexpected(this.services, error);
+      reportUnexpected(this.services, request, error);
     }
   }
 
@@ -174,11 +175,11 @@ function createErrorHandler(services: Services): ErrorRequestHandler {
   // oxlint-disable-next-line max-params
   return function handleError(error: unknown, request, response, _next) {
     const problem = respondWithProblem(request, response, error);
-    if (problem.code === 'internal-error') reportUnexpected(services, problem.cause);
+    if (problem.code === 'internal-error') reportUnexpected(services, request, problem.cause);
   };
 }
 
-function reportUnexpected({ log, reportError }: Services, error: unknown): void {
-  log.error({ ...errorFields(error), stack: (error as Error | undefined)?.stack }, 'a policy failed');
-  reportError(error, { code: 'internal-error' });
+function reportUnexpected({ log, reportError }: Services, request: IncomingMessage, error: unknown): void {
+  log.error(failureFields(request, error), 'a policy failed');
+  reportError(error, { code: 'internal-error', ...requestFields(request) });
 }

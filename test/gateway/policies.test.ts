@@ -27,7 +27,7 @@ const ingest = createServer(async (request, response) => {
 const plugin = `
 import { declarePolicy, definePolicy, contextOf } from ${JSON.stringify(contract)};
 const schema = { type: 'object', properties: { say: { type: 'string' } } };
-const declared = Object.fromEntries(['note', 'throws', 'rejects', 'rejects-late', 'answers', 'own-context', 'refuses'].map((name) => [name, declarePolicy({ name, schema })]));
+const declared = Object.fromEntries(['note', 'throws', 'rejects', 'rejects-late', 'answers', 'answers-late', 'fails', 'passes-and', 'own-context', 'refuses'].map((name) => [name, declarePolicy({ name, schema })]));
 const policy = (name, handle) => definePolicy(declared[name], { create: (parameters) => (request, response, next) => handle(request, response, next, parameters) });
 export const version = '1.0.0';
 export const policies = Object.values(declared);
@@ -41,6 +41,31 @@ export function init({ registerPolicy }) {
   registerPolicy(policy('throws', () => { throw new Error('thrown with ${marker}'); }));
   registerPolicy(policy('rejects', async () => { throw new Error('rejected with ${marker}'); }));
   registerPolicy(policy('rejects-late', async (request, response) => { response.write('half'); await new Promise((r) => setTimeout(r, 10)); throw new Error('late'); }));
+  const failures = {
+    'throws-undefined': () => { throw undefined; },
+    'throws-null': () => { throw null; },
+    'throws-empty-text': () => { throw ''; },
+    'throws-route': () => { throw 'route'; },
+    'throws-router': () => { throw 'router'; },
+    'rejects-with-nothing': () => Promise.reject(),
+    'rejects-with-null': async () => { throw null; },
+    'thenable-rejects': () => ({ then: (_resolve, reject) => reject(new Error('not a Promise')) }),
+    'thenable-throws': () => ({ then: () => { throw new Error('not a Promise'); } }),
+    'passes-later': (next) => { setImmediate(next); throw new Error('first'); },
+    'passes-an-error-twice': (next) => { next(new Error('one')); next(new Error('two')); },
+  };
+  registerPolicy(policy('fails', ({ params }, _response, next) => failures[params.how](next)));
+  const additions = {
+    'calls-next-again': (next) => next(),
+    'passes-an-error': (next) => next(new Error('passed too late')),
+    'skips-the-router': (next) => next('router'),
+    'throws': () => { throw new Error('thrown too late'); },
+    'throws-undefined': () => { throw undefined; },
+    'rejects': async () => { throw new Error('rejected too late'); },
+    'rejects-with-nothing': () => Promise.reject(),
+  };
+  registerPolicy(policy('passes-and', ({ params }, _response, next) => { next(); return additions[params.how](next); }));
+  registerPolicy(policy('answers-late', async (request, response) => { await new Promise(setImmediate); response.end(contextOf(request).reason); }));
   const prototypes = new Set();
   registerPolicy(policy('own-context', ({ egContext }, response) => {
     prototypes.add(Object.getPrototypeOf(egContext));
@@ -62,12 +87,18 @@ apiEndpoints:
   order: { paths: /order }
   context: { paths: /context/* }
   reads: { paths: /reads, methods: [GET] }
+  fails: { paths: /fails/:how }
+  passes: { paths: /passes/:how }
 plugins: { misbehaving: { package: ${join(dir, 'plugin.ts')} } }
-policies: [note, throws, rejects, rejects-late, answers, own-context, refuses]
+policies: [note, throws, rejects, rejects-late, answers, answers-late, fails, passes-and, own-context, refuses]
 pipelines:
   throws: { apiEndpoints: [throws], policies: [{ throws: [] }] }
   rejects: { apiEndpoints: [rejects], policies: [{ rejects: [] }] }
   late: { apiEndpoints: [late], policies: [{ rejects-late: [] }] }
+  fails: { apiEndpoints: [fails], policies: [{ fails: [] }, { answers: [] }] }
+  passes:
+    apiEndpoints: [passes]
+    policies: [{ passes-and: [] }, { note: { action: { say: done } } }, { answers-late: [] }]
   context:
     apiEndpoints: [context]
     policies:
@@ -126,6 +157,24 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
+/** Returns the log lines of a request with one of these messages, once the access log has one. */
+const linesOf = (requestId: string) =>
+  pollUntil(`the log lines of ${requestId}`, () => {
+    const written = router.output().split('\n');
+    const lines = written.flatMap((line) => (line.includes(requestId) ? [JSON.parse(line) as LogLine] : []));
+    return lines.some(({ msg }) => msg === 'response sent') && lines;
+  });
+
+interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly requestId: string;
+  readonly route: string;
+  readonly reason?: string;
+  readonly error?: string;
+  readonly stack?: string;
+}
+
 const withSecrets: CallOptions = { headers: { authorization: `Bearer ${marker}`, 'x-request-id': 'request-id-1' } };
 
 describe('a policy that fails', () => {
@@ -153,6 +202,8 @@ describe('a policy that fails', () => {
     await pollUntil('a report', () => reports.some((report) => report.includes('"exception"')));
     const text = reports.join('\n');
     expect(text).toContain('internal-error');
+    expect(text).toContain('"requestId":"request-id-1"');
+    expect(text).toMatch(/"route":"(throws|rejects)"/);
     expect(text).not.toContain(`Bearer ${marker}`);
     expect(text).not.toContain(`name=${marker}`);
   });
@@ -166,6 +217,68 @@ describe('a policy that fails', () => {
     expect(lines[0]).toContain('plugin.ts');
     expect(router.output()).not.toContain(`Bearer ${marker}`);
     expect(router.output()).not.toContain(`name=${marker}`);
+  });
+
+  it.each([
+    ['throws-undefined', 'undefined'],
+    ['throws-null', 'null'],
+    ['throws-empty-text', ''],
+    ['throws-route', 'route'],
+    ['throws-router', 'router'],
+    ['rejects-with-nothing', 'undefined'],
+    ['rejects-with-null', 'null'],
+    ['thenable-rejects', 'not a Promise'],
+    ['thenable-throws', 'not a Promise'],
+  ])('%s → 500 and a log line with the request id and the route; no later step runs', async (how, error) => {
+    const requestId = `fails-${how}`;
+    const answer = await call(`${url}/fails/${how}`, { headers: { 'x-request-id': requestId } });
+    expect(answer.status).toBe(500);
+    expect(answer.json()).toMatchObject({ type: '/problems/internal-error', requestId });
+    expect((await linesOf(requestId)).filter(({ level }) => level === 'error')).toEqual([
+      expect.objectContaining({ msg: 'a policy failed', requestId, route: 'fails', error }),
+    ]);
+  });
+
+  it.each([
+    ['passes-later', 'first'],
+    ['passes-an-error-twice', 'one'],
+  ])('%s → the first failure decides, and the later call of next() is only logged', async (how, error) => {
+    const requestId = `fails-${how}`;
+    const answer = await call(`${url}/fails/${how}`, { headers: { 'x-request-id': requestId } });
+    expect(answer.status).toBe(500);
+    const errors = await pollUntil('both log lines', async () => {
+      const found = (await linesOf(requestId)).filter(({ level }) => level === 'error');
+      return found.length >= 2 && found;
+    });
+    const messages = errors.map(({ msg }) => msg).toSorted();
+    expect(messages).toEqual(['a policy failed', laterCall('fails')]);
+    expect(errors.find(({ msg }) => msg === 'a policy failed')).toMatchObject({ error });
+  });
+});
+
+const laterCall = (policy: string) =>
+  `ignored a call of next(): the policy ${policy} had already called it or failed for this request`;
+const lateFailure = (policy: string) => `the policy ${policy} failed after it had called next(): the request continues`;
+
+describe('a policy that has called next()', () => {
+  it.each([
+    ['calls-next-again', laterCall('passes-and'), undefined],
+    ['passes-an-error', laterCall('passes-and'), 'passed too late'],
+    ['skips-the-router', laterCall('passes-and'), 'router'],
+    ['throws', lateFailure('passes-and'), 'thrown too late'],
+    ['throws-undefined', lateFailure('passes-and'), 'undefined'],
+    ['rejects', lateFailure('passes-and'), 'rejected too late'],
+    ['rejects-with-nothing', lateFailure('passes-and'), 'undefined'],
+  ])('and %s → the next steps run once and respond; the log names the policy', async (how, msg, error) => {
+    const requestId = `passes-${how}`;
+    const answer = await call(`${url}/passes/${how}`, { headers: { 'x-request-id': requestId } });
+    expect([answer.status, answer.text]).toEqual([200, 'done']);
+    const lines = await linesOf(requestId);
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([
+      expect.objectContaining({ msg, requestId, route: 'passes' }),
+    ]);
+    expect(lines.find((line) => line.msg === msg)?.error).toBe(error);
+    expect(lines.find((line) => line.msg === 'response sent')?.reason).toBe('done');
   });
 });
 

@@ -39,7 +39,7 @@ function openStandardOutput(): LogOutput {
 
 /** Returns an error as log fields: message, name, code and the chain of causes, without the stack. */
 export function errorFields(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { error: String(error) };
+  if (!(error instanceof Error)) return { error: textOf(error) };
   const code = (error as { code?: unknown }).code;
   return {
     error: error.message,
@@ -47,4 +47,13 @@ export function errorFields(error: unknown): Record<string, unknown> {
     ...(code === undefined ? {} : { errorCode: code }),
     ...(error.cause === undefined ? {} : { cause: errorFields(error.cause) }),
   };
+}
+
+/** Returns a value as text. `String` fails on objects without a prototype, which can be thrown, too. */
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
 }
