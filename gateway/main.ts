@@ -37,5 +37,6 @@ await runProgram('router', async (log) => {
       await router.stop();
       await telemetry.close();
     },
+    drainMs: () => router.drainMs(),
   };
 });

@@ -61,6 +61,8 @@ export interface Router {
   reload(reason: string): Promise<void>;
   /** Drains and stops the router; resolves when all resources are released. */
   stop(): Promise<void>;
+  /** Returns how long `stop` waits at most for load balancers and for requests in flight, in milliseconds. */
+  drainMs(): number;
 }
 
 /**
@@ -109,6 +111,7 @@ export async function startRouter(options: RouterOptions): Promise<Router> {
         await stops.run();
         await gatewayHost.stop();
       },
+      drainMs: () => gatewayHost.config['router.shutdownDelayMs'] + gatewayHost.config['router.drainMs'],
     };
   } catch (error) {
     await stops.run();

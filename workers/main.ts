@@ -24,5 +24,6 @@ await runProgram('workers', async (log) => {
       await workers.stop();
       await telemetry.close();
     },
+    drainMs: () => config['workers.drainMs'],
   };
 });

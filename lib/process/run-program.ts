@@ -1,12 +1,14 @@
-// The lifecycle of a process: start, report readiness, reload on SIGHUP, stop on a signal or when the launcher exits.
+// The lifecycle of a process: start, report readiness, reload on SIGHUP, stop on a signal, on an uncaught exception or
+// when the launcher exits.
 
 import { constants } from 'node:os';
 import { createLog, errorFields, isLogLevel, type Logger } from '#lib/telemetry/logging/log.ts';
 import { allocateYoung } from './allocate-young.ts';
+import { stopInTime, type StoppableProgram } from './stop-in-time.ts';
 import { stopRequestHandler } from './stop-requests.ts';
 
 /** A started program. */
-export interface RunningProgram {
+export interface RunningProgram extends StoppableProgram {
   /** How to reach the program, e.g. `{ url }`. Sent to the launcher and logged. */
   readonly ready: Readonly<Record<string, unknown>>;
   /**
@@ -14,8 +16,6 @@ export interface RunningProgram {
    * @param reason trigger of the reload, for the log
    */
   reload?(reason: string): Promise<void>;
-  /** Stops the program gracefully. Called once. */
-  stop(): Promise<void>;
 }
 
 /** The message that a program sends to its launcher over the IPC channel, if there is one. */
@@ -25,11 +25,12 @@ export interface ReadyMessage {
 }
 
 /**
- * Runs a program until SIGTERM, SIGINT or the exit of its launcher (the IPC channel closes). A second signal ends the
- * process at once, except for the SIGTERM that the exit of the launcher causes, and for a repetition of the same signal
- * within a second. SIGHUP reloads the configuration; a SIGHUP during startup takes effect once the program is ready.
- * Exit codes: 0 = stopped gracefully, 1 = could not start, failed, or was ended during the stop, 128 + number of the
- * signal = ended by a signal during startup.
+ * Runs a program until SIGTERM, SIGINT, the exit of its launcher (the IPC channel closes) or an uncaught exception. A
+ * signal during the stop ends the process at once, except for the SIGTERM that the exit of the launcher causes, and for
+ * a repetition of the same signal within a second. Exceptions during the stop are only logged. SIGHUP reloads the
+ * configuration; a SIGHUP during startup takes effect once the program is ready.
+ * Exit codes: 0 = stopped gracefully, 1 = could not start, had an uncaught exception, could not stop, or was ended
+ * during the stop, 128 + number of the signal = ended by a signal during startup.
  * @param name name in logs
  * @param start starts the program. If it throws an error, the message of the error is printed unchanged, so the message
  *   must say what to do
@@ -37,12 +38,8 @@ export interface ReadyMessage {
 export async function runProgram(name: string, start: (log: Logger) => Promise<RunningProgram>): Promise<void> {
   allocateYoung();
   const log = createLog(name, initialLogLevel());
-  process.on('uncaughtException', (error) => {
-    log.fatal({ ...errorFields(error), stack: error.stack }, 'uncaught exception');
-    process.exit(1);
-  });
   const reloader = reloadOnSignal(log);
-  const removeHandlers = exitOnSignals(log);
+  const removeHandlers = exitDuringStartup(log);
   let running: RunningProgram;
   try {
     running = await start(log);
@@ -51,7 +48,7 @@ export async function runProgram(name: string, start: (log: Logger) => Promise<R
     process.stderr.write(`${name} cannot start: ${(error as Error).message}\n`);
     process.exit(1);
   }
-  stopOnSignals(log, running);
+  stopOnRequest(log, running);
   removeHandlers();
   const message: ReadyMessage = { type: 'ready', ready: running.ready };
   process.send?.(message);
@@ -69,18 +66,31 @@ function initialLogLevel(): string {
 }
 
 /**
- * Ends the process on SIGTERM or SIGINT, with the exit code that shells use for the signal. Without handlers, the
- * kernel would ignore these signals if the process is the first process of a container.
+ * Ends the process on an uncaught exception, and on SIGTERM or SIGINT, with the exit code that shells use for the
+ * signal. Without handlers, the kernel would ignore these signals if the process is the first process of a container.
  * @returns a function that removes the handlers
  */
-function exitOnSignals(log: Logger): () => void {
+function exitDuringStartup(log: Logger): () => void {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   const exit = (signal: (typeof signals)[number]) => {
     log.info({ reason: signal }, 'stopped before the program was ready');
     process.exit(128 + constants.signals[signal]);
   };
+  const fail = (error: unknown) => {
+    log.fatal(exceptionFields(error), 'uncaught exception');
+    process.exit(1);
+  };
   for (const signal of signals) process.on(signal, exit);
-  return () => signals.forEach((signal) => process.off(signal, exit));
+  process.on('uncaughtException', fail);
+  return () => {
+    for (const signal of signals) process.off(signal, exit);
+    process.off('uncaughtException', fail);
+  };
+}
+
+/** Returns an exception as log fields, with its stack. Anything can be thrown, even null. */
+function exceptionFields(error: unknown): Record<string, unknown> {
+  return { ...errorFields(error), stack: (error as Error | null | undefined)?.stack };
 }
 
 /** Handles SIGHUP, whose default action would end the process. */
@@ -102,15 +112,17 @@ function reloadOnSignal(log: Logger): { ready(running: RunningProgram): void } {
   };
 }
 
-function stopOnSignals(log: Logger, running: RunningProgram): void {
+/** Stops the program on a signal, on the exit of the launcher and on an uncaught exception. */
+function stopOnRequest(log: Logger, running: RunningProgram): void {
   let isStopping = false;
   let isSigtermOfLauncher = false;
+  let hasFailed = false;
   const request = stopRequestHandler({
     stop(reason) {
       isStopping = true;
       log.info({ reason }, 'stopping');
-      running.stop().then(
-        () => process.exit(0),
+      stopInTime(running).then(
+        () => process.exit(hasFailed ? 1 : 0),
         (error: unknown) => {
           log.error(errorFields(error), 'graceful stop failed');
           process.exit(1);
@@ -128,9 +140,14 @@ function stopOnSignals(log: Logger, running: RunningProgram): void {
   });
   process.on('SIGINT', () => request('SIGINT'));
   process.on('disconnect', () => {
-    if (isStopping) return;
     // The exit of the launcher closes the IPC channel and also causes a SIGTERM (dev/setup/exit-with-parent.*).
     isSigtermOfLauncher = true;
-    request('the launcher has exited');
+    if (!isStopping) request('the launcher has exited');
+  });
+  process.on('uncaughtException', (error: unknown) => {
+    // A line of level fatal blocks the process until the log is flushed, which must not delay the drain again and again.
+    log[hasFailed ? 'error' : 'fatal'](exceptionFields(error), 'uncaught exception');
+    hasFailed = true;
+    if (!isStopping) request('an uncaught exception');
   });
 }

@@ -1,6 +1,10 @@
 // Tests of stopping workers: no polled task is lost, no further poll starts, and the drain ends in time.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';
 import { type Program, startProgram } from '../stack/program.ts';
 import { FakeRouter, type SeenCall } from './fake-router.ts';
@@ -43,6 +47,25 @@ async function start(values: Record<string, string | number> = {}): Promise<Star
 }
 const addMovie = () => router.addTask('movies_intake', inboundOf({ path: '/Up' }));
 const calledBackEnd = () => pollUntil('the call to the back end', () => backEnd.requests.length === 1);
+
+/** Writes a gateway with a worker that leaves a stray rejection while its own call is in flight. */
+function writeGateway(dir: string): void {
+  writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(dir, 'gateway.config.yml'), '');
+  mkdirSync(join(dir, 'config'));
+  writeFileSync(join(dir, 'config/default.properties'), '');
+  mkdirSync(join(dir, 'workers'));
+  writeFileSync(
+    join(dir, 'workers/index.ts'),
+    `const execute = async ({ inputData }) => {
+  const called = fetch(inputData.url);
+  void Promise.reject(new Error('stray'));
+  return { status: 'COMPLETED', outputData: { status: (await called).status } };
+};
+export const workers = { stray: { create: () => ({ taskDefName: 'stray', execute }), pools: ['default'] } };
+`,
+  );
+}
 
 describe('stop', () => {
   test('waits for the open poll of an idle worker to end, and does not poll again', async () => {
@@ -170,6 +193,22 @@ describe('the process', () => {
     for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
     expect(lines.filter((line) => line.includes('"taskType":"movies_intake"'))).toHaveLength(1);
     expect(program.output()).not.toMatch(/worker-secret/);
+  });
+
+  test('reports in-flight tasks after a stray rejection, and exits with 1', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'service-router-stray-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    writeGateway(dir);
+    const env = { ...environment(), WORKERS_TASKTYPES: 'stray' };
+    program = await startProgram('workers/main.ts', env, dir);
+    const ended = once(program.process, 'close');
+    const taskId = router.addTask('stray', { url: backEnd.url });
+    await calledBackEnd();
+    await pollUntil('the stop', () => program?.output().includes('"stopping"'));
+    release();
+    expect(await ended).toEqual([1, null]);
+    expect(router.results).toMatchObject([{ taskId, status: 'COMPLETED', outputData: { status: 200 } }]);
+    expect(program.output()).toMatch(/"level":"fatal".*"error":"stray"/);
   });
 
   test('repeats a write with the same Idempotency-Key after SIGKILL', async () => {

@@ -1,5 +1,5 @@
-// Tests of how a program reacts to signals and to the exit of its launcher (with a reload, a graceful stop or an
-// immediate end), and of its log level.
+// Tests of how a program reacts to signals, to the exit of its launcher and to uncaught exceptions (with a reload, a
+// graceful stop or an immediate end), and of its log level.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,8 +16,8 @@ let program: Program | undefined;
 afterEach(async () => void (await program?.stop()));
 afterAll(() => rmSync(dir, { recursive: true }));
 
-/** Starts a program that sends itself a signal during startup. */
-async function start(members: string, { signal = 'SIGHUP', env = {} } = {}): Promise<Program> {
+/** Starts a program that sends itself a signal during startup, after it has run the statements `first`. */
+async function start(members: string, { signal = 'SIGHUP', env = {}, first = '' } = {}): Promise<Program> {
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
   writeFileSync(
     join(dir, 'program.ts'),
@@ -26,6 +26,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { runProgram } from ${JSON.stringify(runProgram)};
 await runProgram('test', async () => {
   const timer = setInterval(() => undefined, 1_000);
+  ${first}
   process.kill(process.pid, '${signal}');
   await pause(${signal === 'SIGHUP' ? 20 : 60_000});
   return { ready: {}, stop: async () => clearInterval(timer), ${members} };
@@ -93,6 +94,7 @@ const drains = `stop: async () => {
   console.log('drains');
   while (!existsSync(${JSON.stringify(join(dir, 'stopped'))})) await pause(20);
   clearInterval(timer);
+  console.log('has drained');
 }`;
 
 describe('the exit of the launcher', () => {
@@ -111,6 +113,21 @@ describe('the exit of the launcher', () => {
   it('stops a program gracefully, even if a SIGTERM follows', async () => {
     const { child, output, ended } = await orphan();
     // SIGHUP is handled after SIGTERM, and does not affect the stop.
+    child.kill('SIGHUP');
+    await pollUntil('the signals to be handled', () => output().split('SIGHUP ignored').length > 2);
+    writeFileSync(join(dir, 'stopped'), '');
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it('during a graceful stop does not shorten it', async () => {
+    const first = `process.on('disconnect', () => console.log('disconnected'));`;
+    const { process: child, output } = await start(drains, { first });
+    const ended = once(child, 'exit');
+    child.kill('SIGINT');
+    await pollUntil('the graceful stop', () => output().includes('drains'));
+    child.disconnect();
+    await pollUntil('the end of the IPC channel', () => output().includes('disconnected'));
+    child.kill('SIGTERM');
     child.kill('SIGHUP');
     await pollUntil('the signals to be handled', () => output().split('SIGHUP ignored').length > 2);
     writeFileSync(join(dir, 'stopped'), '');
@@ -136,4 +153,86 @@ it('a signal that arrives twice, as from systemd, stops a program gracefully; a 
   expect(child.exitCode).toBeNull();
   await pollUntil('the end', () => child.kill('SIGTERM') === false || child.exitCode !== null);
   expect(await ended).toEqual([1, null]);
+});
+
+describe('an uncaught exception', () => {
+  afterEach(() => rmSync(join(dir, 'stopped'), { force: true }));
+
+  /** Turns SIGUSR2 into a stray rejection, and the third one into an exception that is not an Error. */
+  const first = `let strays = 0;
+  process.on('SIGUSR2', () => {
+    strays += 1;
+    if (strays === 3) setTimeout(() => { throw null; });
+    else void Promise.reject(new Error('stray ' + strays));
+  });`;
+  const linesOf = (output: string) =>
+    output
+      .split('\n')
+      .filter((line) => line.includes('"uncaught exception"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  /** Starts a program, makes an exception in it and waits until it stops gracefully. */
+  async function startStopping() {
+    const { process: child, output } = await start(drains, { first });
+    const ended = once(child, 'close');
+    child.kill('SIGUSR2');
+    await pollUntil('the graceful stop', () => output().includes('drains'));
+    return { child, output, ended };
+  }
+
+  it('stops a program gracefully, with exit code 1; further exceptions are logged and do not shorten the stop', async () => {
+    const { child, output, ended } = await startStopping();
+    for (const count of [2, 3]) {
+      child.kill('SIGUSR2');
+      await pollUntil('the next exception', () => linesOf(output()).length === count);
+    }
+    writeFileSync(join(dir, 'stopped'), '');
+    expect(await ended).toEqual([1, null]);
+    const stack = expect.stringContaining('stray');
+    expect(linesOf(output())).toMatchObject([
+      { level: 'fatal', error: 'stray 1', stack },
+      { level: 'error', error: 'stray 2', stack },
+      { level: 'error', error: 'null' },
+    ]);
+    expect(output().split('drains')).toHaveLength(2);
+    expect(output()).toContain('has drained');
+  });
+
+  it('followed by a signal ends a program at once', async () => {
+    const { child, output, ended } = await startStopping();
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([1, null]);
+    expect(output()).not.toContain('has drained');
+  });
+
+  it('during the graceful stop after a signal does not shorten it, and the exit code is 1', async () => {
+    const { process: child, output } = await start(drains, { first });
+    const ended = once(child, 'close');
+    child.kill('SIGTERM');
+    await pollUntil('the graceful stop', () => output().includes('drains'));
+    child.kill('SIGUSR2');
+    await pollUntil('the exception', () => linesOf(output()).length === 1);
+    writeFileSync(join(dir, 'stopped'), '');
+    expect(await ended).toEqual([1, null]);
+    expect(linesOf(output())).toMatchObject([{ level: 'fatal', error: 'stray 1' }]);
+    expect(output()).toContain('has drained');
+  });
+
+  it.each([
+    ['throws', `stop() { throw new Error('no stop'); }`],
+    ['rejects', `stop: async () => { throw new Error('no stop'); }`],
+  ])('and a stop that %s: exit code 1', async (_how, stop) => {
+    const { process: child, output } = await start(stop, { first });
+    const ended = once(child, 'close');
+    child.kill('SIGUSR2');
+    expect(await ended).toEqual([1, null]);
+    expect(output()).toMatch(/"error":"no stop".*"graceful stop failed"/);
+  });
+
+  it('during startup ends a program at once', async () => {
+    const stray = `void Promise.reject(new Error('stray'));`;
+    const ended = await start(drains, { first: stray }).catch((error: unknown) => error);
+    expect(ended).toBeInstanceOf(ProgramFailed);
+    expect(ended).toMatchObject({ exitCode: 1, output: expect.not.stringContaining('drains') });
+  });
 });

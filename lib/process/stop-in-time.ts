@@ -1,0 +1,27 @@
+// Limits the duration of the graceful stop of a program.
+
+import { withDeadline } from './deadline.ts';
+
+/** A program that can be stopped. */
+export interface StoppableProgram {
+  /** Stops the program gracefully. Called once. */
+  stop(): Promise<void>;
+  /** Returns how long `stop` waits at most for work in flight, in milliseconds. Default: 0. */
+  drainMs?(): number;
+}
+
+/**
+ * Time for everything except the drain, in milliseconds. It is longer than stops usually take: a component of the
+ * router may take 60 s (gateway/snapshots/stops.ts).
+ */
+const besidesDrainMs = 120_000;
+
+/**
+ * Stops a program gracefully. After an uncaught exception, nothing else may end the process: what the stop waits for may
+ * never happen, and no supervisor has asked for the stop.
+ * @throws Error when the stop fails, or has not ended two minutes after the longest drain
+ */
+export async function stopInTime(program: StoppableProgram): Promise<void> {
+  const drainMs = program.drainMs?.() ?? 0;
+  await withDeadline('the graceful stop', drainMs + besidesDrainMs, program.stop());
+}
