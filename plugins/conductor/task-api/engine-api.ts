@@ -137,7 +137,9 @@ class EngineApi {
     }
     const { queues, dispatchesTasks } = this.#dependencies;
     const mayTakeNext = queue !== undefined && dispatchesTasks();
-    const next = mayTakeNext ? await queues.queue(queue).takeOne(result.workerId, context.gone) : undefined;
+    const next = mayTakeNext
+      ? await queues.queue(queue).takeOne(result.workerId ?? undefined, context.gone)
+      : undefined;
     this.#sendTasks(context, next === undefined ? [] : [next], ([task]) => task);
   }
 

@@ -2,6 +2,7 @@
 
 import type { TaskResult } from '#lib/conductor/types.ts';
 import { Problem } from '#lib/problem/problem.ts';
+import { problemOfMembers, toInteger } from './result-members.ts';
 import { isUnsafe, maxIdLength } from './worker-names.ts';
 
 const statuses: ReadonlySet<unknown> = new Set([
@@ -26,11 +27,17 @@ const reservedFields: ReadonlySet<string> = new Set([
 
 const idFields = ['taskId', 'workflowInstanceId', 'workerId'] as const;
 
-/** Parses and validates a task result. @throws Problem `malformed-request` (400) */
+/**
+ * Parses and validates a task result.
+ * @returns the result; a reason and a delay that the engine would convert are converted
+ * @throws Problem `malformed-request` (400)
+ */
 export function parseTaskResult(body: Buffer): TaskResult {
   const result = parse(body);
   if (typeof result?.taskId !== 'string' || typeof result.workflowInstanceId !== 'string')
     refuse('A task result must be JSON with taskId, workflowInstanceId and status.');
+  const problem = problemOfMembers(result);
+  if (problem !== undefined) refuse(problem);
   const wrongId = idFields.find((name) => typeof result[name] === 'string' && isUnsafe(result[name]));
   if (wrongId !== undefined)
     refuse(`${wrongId} of a task result has control characters or more than ${maxIdLength} characters.`);
@@ -41,7 +48,17 @@ export function parseTaskResult(body: Buffer): TaskResult {
     ([name, value]) => reservedFields.has(name.toLowerCase()) && value !== null && value !== '',
   );
   if (reserved !== undefined) refuse(`A worker cannot set ${reserved[0]}.`);
-  return result;
+  return convert(result);
+}
+
+/** Converts values to the types of {@link TaskResult}, as the engine does. */
+function convert(result: TaskResult): TaskResult {
+  const { reasonForIncompletion: reason, callbackAfterSeconds: seconds } = result;
+  return {
+    ...result,
+    ...(reason == null ? {} : { reasonForIncompletion: String(reason) }),
+    ...(seconds == null ? {} : { callbackAfterSeconds: toInteger(seconds) }),
+  };
 }
 
 function parse(body: Buffer): TaskResult | null {

@@ -53,3 +53,10 @@ it('without results, an invalid name is a malformed request', async () => {
   expect(response.status).toBe(400);
   expect(polled).toEqual([]);
 });
+
+it('a result with a member of the wrong type gets 400, and the other results are reported', async () => {
+  const wrong = { ...result, taskId: 'task-2', workerId: ['\ud800'] };
+  const { response, reported } = await exchange(header, wrong, result);
+  expect(response.json()).toMatchObject({ tasks: [], statuses: [400, 200] });
+  expect(reported).toEqual(['task-1']);
+});

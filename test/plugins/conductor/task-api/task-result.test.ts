@@ -85,6 +85,91 @@ describe('a result', () => {
     expect(() => parseTaskResult(Buffer.from(escaped))).toThrow(malformed);
   });
 
+  it.each([
+    ['workerId', ['\ud800']],
+    ['workerId', {}],
+    ['reasonForIncompletion', { a: 1 }],
+    ['reasonForIncompletion', ['a']],
+    ['callbackAfterSeconds', 'abc'],
+    ['callbackAfterSeconds', '5.0'],
+    ['callbackAfterSeconds', '9223372036854775808'],
+    ['callbackAfterSeconds', 1e300],
+    ['callbackAfterSeconds', true],
+    ['callbackAfterSeconds', [5]],
+    ['callbackAfterSeconds', {}],
+    ['outputData', 'x'],
+    ['outputData', ''],
+    ['outputData', 5],
+    ['outputData', [{}]],
+    ['logs', 'x'],
+    ['logs', {}],
+    ['logs', [null]],
+    ['logs', [5]],
+    ['logs', [[]]],
+    ['logs', [{ log: 'a' }, { log: {} }]],
+    ['logs', [{ log: 'a', taskId: [] }]],
+    ['logs', [{ log: 'a', createdTime: 'now' }]],
+    ['extendLease', 'x'],
+    ['extendLease', {}],
+    ['supportsCancellation', 'x'],
+    ['executionMetadata', 'x'],
+    ['executionMetadata', []],
+    ['executionMetadata', { serverSendTime: 'x' }],
+    ['executionMetadata', { additionalContext: 'x' }],
+    ['outputMessage', ''],
+  ])('with %s %j: refused by name, because the engine would respond with 500', (name, value) => {
+    for (const status of ['COMPLETED', 'IN_PROGRESS'])
+      expect(() => parse({ status, [name]: value })).toThrow(
+        expect.objectContaining({ code: 'malformed-request', detail: expect.stringContaining(name) }),
+      );
+  });
+
+  it('with a number as an id: refused by name', () => {
+    expect(() => parse({ workerId: 5 })).toThrow(
+      expect.objectContaining({ code: 'malformed-request', detail: 'workerId of a task result must be a string.' }),
+    );
+  });
+
+  it.each(['true', 1])('with extendLease %j, which only the engine would take for true: refused', (extendLease) => {
+    expect(() => parse({ extendLease })).toThrow(malformed);
+  });
+
+  it('with null for every member that may be missing: valid', () => {
+    const names = ['workerId', 'reasonForIncompletion', 'callbackAfterSeconds', 'outputData', 'logs', 'extendLease'];
+    const nulls = Object.fromEntries(
+      [...names, 'supportsCancellation', 'executionMetadata', 'outputMessage'].map((name) => [name, null]),
+    );
+    expect(parse(nulls)).toEqual({ ...result, ...nulls });
+  });
+
+  it.each([
+    { logs: [{ log: 'a', taskId: 't', createdTime: 1_700_000_000.5 }, { log: 5, other: {} }, { log: null }, 'text'] },
+    { executionMetadata: { serverSendTime: 5, clientSendTime: null, additionalContext: { a: 1 }, other: [] } },
+    { supportsCancellation: true, extendLease: false },
+    { seq: {}, unknown: [] },
+  ])('with %j, which the engine can read: valid', (fields) => {
+    expect(parse(fields)).toEqual({ ...result, ...fields });
+  });
+
+  it.each([
+    [2, '2'],
+    [true, 'true'],
+    ['text', 'text'],
+  ])('with the reason %j, as the Python SDK sends the number of an OSError: read as the text %j', (reason, text) => {
+    expect(parse({ reasonForIncompletion: reason })).toMatchObject({ reasonForIncompletion: text });
+  });
+
+  it.each([
+    [5, 5],
+    [5.7, 5],
+    ['5', 5],
+    ['+5', 5],
+    ['-5', -5],
+    ['', 0],
+  ])('with callbackAfterSeconds %j: read as %j, as the engine does', (value, seconds) => {
+    expect(parse({ callbackAfterSeconds: value })).toMatchObject({ callbackAfterSeconds: seconds });
+  });
+
   it('whose output has members with these names: valid', () => {
     const outputData = { externalOutputPayloadStoragePath: 'x', subWorkflowId: 'y' };
     expect(parse({ outputData })).toMatchObject({ outputData });
