@@ -5,10 +5,8 @@ import type { Path } from '#lib/conductor/definitions/json-text.ts';
 
 const strict = { additionalProperties: false } as const;
 const names = Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true });
-const oneOrMore = Type.Union([
-  Type.String({ minLength: 1 }),
-  Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
-]);
+/** A pattern of Express; `*` matches every path. Any other first character would match none. */
+const path = Type.String({ pattern: '^[/*]' });
 
 /** Methods that an endpoint can name. GET implies HEAD. */
 export const routableMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -23,7 +21,7 @@ const apiEndpoint = Type.Object(
       }),
     ),
     summary: Type.Optional(Type.String({ minLength: 1, description: 'one line for readers of the OpenAPI document' })),
-    paths: oneOrMore,
+    paths: Type.Union([path, Type.Array(path, { minItems: 1 })]),
     methods: Type.Optional(Type.Array(Type.Enum([...routableMethods]), { minItems: 1, uniqueItems: true })),
   },
   strict,

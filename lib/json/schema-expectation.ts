@@ -13,7 +13,14 @@ export function expectationOf({ keyword, params, message = 'is not valid' }: Vio
     return `must be ${[params['type'] as string | string[]].flat().map(withArticle).join(' or ')}`;
   if (keyword === 'uniqueItems')
     return `must not contain duplicates (items ${Number(params['j']) + 1} and ${Number(params['i']) + 1} are the same)`;
+  if (keyword === 'pattern') return firstCharacters(params['pattern'] as string) ?? message;
   return message;
+}
+
+/** Returns the expectation of a pattern that only lists the possible first characters, such as `^[/*]`. */
+function firstCharacters(pattern: string): string | undefined {
+  const characters = /^\^\[([^\]\\^-]+)\]$/.exec(pattern)?.[1];
+  return characters === undefined ? undefined : `must begin with ${[...characters].join(' or ')}`;
 }
 
 function withArticle(type: string): string {

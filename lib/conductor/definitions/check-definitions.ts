@@ -2,6 +2,7 @@
 
 import { checkEventHandlers, type Domains } from './check-event-handlers.ts';
 import { checkMdmWorkflows } from './check-mdm-workflows.ts';
+import { checkResponses } from './check-responses.ts';
 import { checkWorkflow } from './check-workflow.ts';
 import { type Definitions, type ReadDefinitions, problemAt } from './load-definitions.ts';
 import { checkTimeouts, type TimeoutContext } from './timeouts.ts';
@@ -29,7 +30,9 @@ export function checkDefinitions(definitions: ReadDefinitions, context?: CheckCo
     ...checkTaskTypes(definitions),
     ...checkEventHandlers(definitions, context?.domains),
     ...checkMdmWorkflows(definitions),
-    ...(context === undefined ? [] : checkTimeouts(definitions, context)),
+    ...(context === undefined
+      ? []
+      : [...checkTimeouts(definitions, context), ...checkResponses(definitions, context.routes)]),
   ];
 }
 

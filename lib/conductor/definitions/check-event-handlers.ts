@@ -2,7 +2,7 @@
 
 import { type ProducedEvent, producedEvents } from './events.ts';
 import { problemOfCondition } from './condition.ts';
-import { findExpressions } from './expressions.ts';
+import { findExpressions, findUnclosedExpressions } from './expressions.ts';
 import { domainPlaceholder, isTemplate, misPlaceholder } from './for-colleges.ts';
 import type { Path } from './json-text.ts';
 import { type DefinitionFile, type Definitions, problemAt } from './load-definitions.ts';
@@ -52,11 +52,12 @@ function checkHandler(file: HandlerFile, context: Context): string[] {
   return problems;
 }
 
-type StartProblem = [path: Path, message: string];
+type StartProblem = readonly [path: Path, message: string];
 
 function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { definitions }: Context): StartProblem[] {
-  const findings: StartProblem[] = [];
-  for (const { path, text, steps } of findExpressions({ input: start.input, correlationId: start.correlationId })) {
+  const { input, correlationId } = start;
+  const findings: StartProblem[] = findUnclosedExpressions({ input, correlationId });
+  for (const { path, text, steps } of findExpressions({ input, correlationId })) {
     const field = steps[0] ?? '';
     const missing = sources.find(({ payload }) => !payload.has(field));
     if (missing) findings.push([path, `\${${text}}: the event of ${missing.source.file} carries no "${field}"`]);

@@ -1,7 +1,7 @@
 // Checks a single workflow: allowed task types, unique reference names, and expressions that resolve.
 
 import { isEngineSink } from './events.ts';
-import { type Expression, findExpressions } from './expressions.ts';
+import { type Expression, findExpressions, findUnclosedExpressions } from './expressions.ts';
 import type { Path } from './json-text.ts';
 import { type DefinitionFile, problemAt } from './load-definitions.ts';
 import type { WorkflowDefinition, WorkflowTask } from './schema.ts';
@@ -69,16 +69,20 @@ function checkExpressions(file: DefinitionFile<WorkflowDefinition>): string[] {
   const all = new Set(located.map(({ task }) => task.taskReferenceName));
   const started = new Set<string>();
   const problems: string[] = [];
-  const check = (expression: Expression, known: ReadonlySet<string>) => {
+  const checkExpression = (expression: Expression, known: ReadonlySet<string>) => {
     const message = problemOf(expression, { known, all, inputs });
     if (message !== undefined) problems.push(problemAt(file, expression.path, message));
+  };
+  const check = (value: unknown, path: Path, known: ReadonlySet<string>) => {
+    for (const expression of findExpressions(value, path)) checkExpression(expression, known);
+    for (const problem of findUnclosedExpressions(value, path)) problems.push(problemAt(file, ...problem));
   };
   for (const { task, path } of located) {
     started.add(task.taskReferenceName);
     const { inputParameters, sink, items } = task;
-    for (const expression of findExpressions({ inputParameters, sink, items }, path)) check(expression, started);
+    check({ inputParameters, sink, items }, path, started);
   }
-  for (const expression of findExpressions(outputParameters, ['outputParameters'])) check(expression, all);
+  check(outputParameters, ['outputParameters'], all);
   return problems;
 }
 

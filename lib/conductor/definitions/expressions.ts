@@ -13,16 +13,34 @@ export interface Expression {
 
 /** Returns all expressions in a JSON value. @param path path of the value */
 export function findExpressions(value: unknown, path: Path = []): Expression[] {
-  if (typeof value === 'string') {
-    return [...value.matchAll(/(?<!\$)\$\{([^${}]*)\}/g)].map(([, text = '']) => ({
-      path,
+  return findStrings(value, path).flatMap(({ path: place, text: string }) =>
+    [...string.matchAll(/(?<!\$)\$\{([^${}]*)\}/g)].map(([, text = '']) => ({
+      path: place,
       text,
       steps: stepsOf(text),
-    }));
-  }
+    })),
+  );
+}
+
+/** A problem of a string in a JSON value, with the path of the string. */
+export type StringProblem = readonly [path: Path, message: string];
+
+/**
+ * Returns a problem for each string that ends in an expression without its closing brace, which the engine takes
+ * literally. Only names, dots and indexes count as an expression: scripts may contain other text after `${`.
+ */
+export function findUnclosedExpressions(value: unknown, path: Path = []): StringProblem[] {
+  return findStrings(value, path).flatMap(({ path: place, text }) => {
+    const unclosed = /(?<!\$)\$\{[\w.[\]-]+$/.exec(text)?.[0];
+    return unclosed === undefined ? [] : [[place, `${unclosed}: "}" is missing at the end of the expression`] as const];
+  });
+}
+
+function findStrings(value: unknown, path: Path): { readonly path: Path; readonly text: string }[] {
+  if (typeof value === 'string') return [{ path, text: value }];
   if (value === null || typeof value !== 'object') return [];
-  if (Array.isArray(value)) return value.flatMap((item, index) => findExpressions(item, [...path, index]));
-  return Object.entries(value).flatMap(([key, item]) => findExpressions(item, [...path, key]));
+  if (Array.isArray(value)) return value.flatMap((item, index) => findStrings(item, [...path, index]));
+  return Object.entries(value).flatMap(([key, item]) => findStrings(item, [...path, key]));
 }
 
 /**

@@ -1,9 +1,9 @@
-// Loads definitions from `workflows/`, `workflows/tasks/` and `event-handlers/`. Each file contains one definition,
-// which is validated by JSON schema.
+// Loads definitions from `workflows/`, `workflows/tasks/` and `event-handlers/`. Each file, or symbolic link to a file,
+// contains one definition, which is validated by JSON schema.
 
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { expectationOf } from '#lib/json/schema-expectation.ts';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type Path, formatPath, locate, parseJsonText, pathOfPointer } from './json-text.ts';
@@ -35,7 +35,7 @@ export interface Definitions {
 export interface ReadDefinitions extends Definitions {
   /** One line per problem: `file:line:column: path: message`. */
   readonly problems: readonly string[];
-  /** Files without a valid definition. */
+  /** Files without a valid definition, and folders that exist but cannot be read. */
   readonly unreadable: readonly string[];
 }
 
@@ -133,22 +133,55 @@ interface Reading {
 
 function readKind<T>(kind: Kind<T>, reading: Reading): DefinitionFile<T>[] {
   const directory = join(reading.rootDir, kind.directory);
-  if (!existsSync(directory)) {
-    reading.problems.push(`${kind.directory}: there is no such directory`);
+  const names = attempt(() => readdirSync(directory).filter(isDefinitionName).sort());
+  if (names instanceof Error) {
+    const isMissing = names.code === 'ENOENT';
+    reading.problems.push(`${kind.directory}: ${isMissing ? 'there is no such directory' : cannotBeRead(names)}`);
+    if (!isMissing) reading.unreadable.push(kind.directory);
     return [];
   }
-  const names = readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.endsWith('.md'))
-    .map((entry) => entry.name)
-    .sort();
-  return names.flatMap((name) => {
-    const file = `${kind.directory}/${name}`;
-    const source = { file, text: readFileSync(join(directory, name), 'utf8') };
-    const { definition, problems } = readKnown(kind, source, reading.known);
-    reading.problems.push(...problems);
-    if (definition === undefined) reading.unreadable.push(file);
-    return definition === undefined ? [] : [{ ...source, definition }];
-  });
+  return names.flatMap((name) => readFile(kind, name, reading));
+}
+
+/** Returns false for hidden files, such as those that Kubernetes adds to a mounted ConfigMap, and for pages. */
+function isDefinitionName(name: string): boolean {
+  return !name.startsWith('.') && !name.endsWith('.md');
+}
+
+function readFile<T>(kind: Kind<T>, name: string, reading: Reading): DefinitionFile<T>[] {
+  const file = `${kind.directory}/${name}`;
+  const text = attempt(() => readText(join(reading.rootDir, file)));
+  if (text === undefined) return [];
+  if (text instanceof Error) {
+    const isDangling = text.code === 'ENOENT';
+    reading.problems.push(
+      `${file}: ${isDangling ? 'is a symbolic link to a file that does not exist' : cannotBeRead(text)}`,
+    );
+    reading.unreadable.push(file);
+    return [];
+  }
+  const { definition, problems } = readKnown(kind, { file, text }, reading.known);
+  reading.problems.push(...problems);
+  if (definition === undefined) reading.unreadable.push(file);
+  return definition === undefined ? [] : [{ file, text, definition }];
+}
+
+/** Returns the text of a file, or of the file to which a symbolic link leads; undefined for anything but a file. */
+function readText(path: string): string | undefined {
+  return statSync(path).isFile() ? readFileSync(path, 'utf8') : undefined;
+}
+
+/** Returns the result of reading, or the error of the file system. */
+function attempt<T>(read: () => T): T | NodeJS.ErrnoException {
+  try {
+    return read();
+  } catch (error) {
+    return error as NodeJS.ErrnoException;
+  }
+}
+
+function cannotBeRead({ message }: Error): string {
+  return `cannot be read: ${message}`;
 }
 
 function readKnown<T>(

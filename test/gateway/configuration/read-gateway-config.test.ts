@@ -97,3 +97,19 @@ it('rejects an endpoint with the name that is reserved for the requests of the r
       'clients cannot find executions of such requests: choose another name',
   ]);
 });
+
+it('rejects paths that no request matches because they do not begin with a slash', () => {
+  const file = join(rootDir, 'paths.yml');
+  const problemsOf = (endpoints: string) => {
+    const text = withAnchors('', '').replace('{ one: { paths: /one } }', `{ one: { paths: /one }, ${endpoints} }`);
+    writeFileSync(file, text.replace('apiEndpoints: [one]', 'apiEndpoints: [one, two, three]'));
+    return readGatewayConfig({ file, rootDir, config: {} as Config }).problems.lines;
+  };
+  expect(problemsOf("two: { paths: rel }, three: { paths: [/three, ':id/x', ''] }")).toEqual([
+    'paths.yml:2:46: apiEndpoints.two.paths: must begin with / or *',
+    'paths.yml:2:85: apiEndpoints.three.paths[1]: must begin with / or *',
+    'paths.yml:2:94: apiEndpoints.three.paths[2]: must begin with / or *',
+  ]);
+  // `*` matches every path, as in Express Gateway.
+  expect(problemsOf("two: { paths: '*' }, three: { paths: [/, /three/*] }")).toEqual([]);
+});

@@ -13,6 +13,9 @@ it.each([
   [{ enum: ['a', 'b'] }, 'c', 'must be one of a, b'],
   [{ uniqueItems: true }, ['a', 'b', 'a'], 'must not contain duplicates (items 1 and 3 are the same)'],
   [{ minimum: 3 }, 2, 'must be >= 3'],
+  [{ pattern: '^[/*]' }, 'x', 'must begin with / or *'],
+  [{ pattern: '^[a-z]' }, '1', 'must match pattern "^[a-z]"'],
+  [{ pattern: '^[^/]' }, '/', 'must match pattern "^[^/]"'],
 ])('%j, %j → %s', (schema, value, message) => {
   const validate = new Ajv({ allowUnionTypes: true }).compile(schema);
   expect(validate(value)).toBe(false);

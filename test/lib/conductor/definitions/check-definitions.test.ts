@@ -1,6 +1,6 @@
 // Tests of checking definitions: how problems in files, workflows, event handlers and timeouts are reported.
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CheckContext, checkDefinitions } from '#lib/conductor/definitions/check-definitions.ts';
@@ -128,6 +128,79 @@ describe('a definition file', () => {
   });
 });
 
+describe('a symbolic link in a folder of definitions', () => {
+  /** Replaces the files of a folder by links, as in a mounted ConfigMap: `file` → `..data/file`, `..data` → `..2026_x`. */
+  function mountAsConfigMap(folder: string): void {
+    const at = (...names: string[]) => join(copy.dir, folder, ...names);
+    const names = readdirSync(at());
+    mkdirSync(at('..2026_x'));
+    symlinkSync('..2026_x', at('..data'));
+    for (const name of names) {
+      renameSync(at(name), at('..2026_x', name));
+      symlinkSync(`..data/${name}`, at(name));
+    }
+  }
+
+  it.each(['workflows', 'workflows/tasks', 'event-handlers'])('in %s, mounted from a ConfigMap: read', (folder) => {
+    const files = readDefinitions(copy.dir);
+    mountAsConfigMap(folder);
+    expect(readDefinitions(copy.dir)).toEqual(files);
+    expect(problemsIn(copy.dir)).toEqual([]);
+  });
+
+  const moviesWF = 'workflows/moviesWF.v1.json';
+  expectEach([
+    [
+      'without a target',
+      (given) => {
+        given.remove(moviesWF);
+        symlinkSync('..data/moviesWF.v1.json', join(given.dir, moviesWF));
+      },
+      /^workflows\/moviesWF\.v1\.json: is a symbolic link to a file that does not exist$/,
+    ],
+    [
+      'to itself',
+      (given) => {
+        given.remove(moviesWF);
+        symlinkSync('moviesWF.v1.json', join(given.dir, moviesWF));
+      },
+      /^workflows\/moviesWF\.v1\.json: cannot be read: ELOOP/,
+    ],
+    [
+      'to a file that is not JSON',
+      (given) => {
+        given.write('elsewhere', '{');
+        given.remove(moviesWF);
+        symlinkSync('../elsewhere', join(given.dir, moviesWF));
+      },
+      /^workflows\/moviesWF\.v1\.json:1:2: Expected property name/,
+    ],
+  ]);
+
+  it('without a target: reported beside the problems of other files, and loading throws them all', () => {
+    symlinkSync('nowhere', join(copy.dir, 'event-handlers/lost.json'));
+    copy.write('workflows/tasks/movies_intake.json', '{');
+    const problems = [
+      expect.stringMatching(/^workflows\/tasks\/movies_intake\.json:1:2: /),
+      'event-handlers/lost.json: is a symbolic link to a file that does not exist',
+    ];
+    expect(problemsIn(copy.dir)).toEqual(problems);
+    expect(() => loadDefinitions(copy.dir)).toThrow(expect.objectContaining({ problems }));
+  });
+
+  it('to a folder, or with a name that begins with a dot: ignored, like a folder and a hidden file', () => {
+    symlinkSync('tasks', join(copy.dir, 'workflows/same-tasks'));
+    symlinkSync('nowhere', join(copy.dir, 'workflows/.#moviesWF.v1.json'));
+    expect(problemsIn(copy.dir)).toEqual([]);
+  });
+
+  it('in place of the folder, to a file: reported for the folder', () => {
+    renameSync(join(copy.dir, 'event-handlers'), join(copy.dir, 'handlers'));
+    symlinkSync('gateway.config.yml', join(copy.dir, 'event-handlers'));
+    expect(problemsIn(copy.dir)).toEqual([expect.stringMatching(/^event-handlers: cannot be read: ENOTDIR/)]);
+  });
+});
+
 describe('a workflow', () => {
   const v2 = 'workflows/college-adaptorWF.v2.json';
   const mdm = 'workflows/mdmWF.v1.json';
@@ -177,6 +250,11 @@ describe('a workflow', () => {
       'with an expression that would read a secret',
       ({ set }) => set(mdm, ['tasks', 0, 'inputParameters', 'mis'], '${workflow.secrets.key}'),
       /\$\{workflow\.secrets\.key}: a workflow has no "secrets"$/,
+    ],
+    [
+      'with an expression that is not closed',
+      ({ set }) => set(mdm, ['tasks', 0, 'inputParameters', 'mis'], '${workflow.input.mis'),
+      /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[0\]\.inputParameters\.mis: \$\{workflow\.input\.mis: "}" is missing at the end of the expression$/,
     ],
     [
       'with a loop that has no condition',
@@ -255,6 +333,11 @@ describe('an event handler', () => {
       'that reads a field that its event does not have',
       changeStart(mdm, ['input', 'mis'], '${misCode}'),
       /start_workflow\.input\.mis: \$\{misCode}: the event of workflows\/college-adaptorWF\.v2\.json carries no "misCode"$/,
+    ],
+    [
+      'with an expression that is not closed',
+      changeStart(mdm, ['input', 'mis'], '${mis'),
+      /start_workflow\.input\.mis: \$\{mis: "}" is missing at the end of the expression$/,
     ],
     [
       'that passes an input that its workflow does not have',
@@ -415,6 +498,102 @@ describe('a workflow whose lost events the reconciler repairs', () => {
     for (const file of ['event-handlers/mdm.json', v2, 'workflows/college-adaptorWF.v1.json']) copy.remove(file);
     const problems = problemsIn(copy.dir).filter((line) => line.includes('reconciler'));
     expect(problems).toEqual([]);
+  });
+});
+
+describe('the output of a routed workflow', () => {
+  const movies = 'workflows/moviesWF.v1.json';
+  const output = (value: unknown): Change => {
+    return ({ set }) => set(movies, ['outputParameters'], value);
+  };
+  const transform = {
+    ...{ name: 'build', taskReferenceName: 'build', type: 'JSON_JQ_TRANSFORM' },
+    inputParameters: { queryExpression: '{ statusCodeValue: 200 }' },
+  };
+
+  expectEach([
+    [
+      'with a misspelt outbound',
+      output({ outbuond: '${movies_intake.output.outbound}' }),
+      /^workflows\/moviesWF\.v1\.json:\d+:\d+: outputParameters: "outbound" is missing: clients of route movies would get no response; write "outbound": "\$\{movies_intake\.output\.outbound}"$/,
+    ],
+    [
+      'with a text that is no expression',
+      output({ outbound: '{movies_intake.output.outbound}' }),
+      /^workflows\/moviesWF\.v1\.json:\d+:\d+: outputParameters\.outbound: must be an expression such as "\$\{movies_intake\.output\.outbound}", or an object with a statusCodeValue$/,
+    ],
+    [
+      'with an expression inside a text',
+      output({ outbound: 'response: ${movies_intake.output.outbound}' }),
+      /outputParameters\.outbound: must be an expression such as/,
+    ],
+    ['with null', output({ outbound: null }), /outputParameters\.outbound: must be an expression such as/],
+    [
+      'with an object without a status',
+      output({ outbound: { body: '${movies_intake.output.body}' } }),
+      /^workflows\/moviesWF\.v1\.json:\d+:\d+: outputParameters\.outbound\.statusCodeValue: must be an integer from 200 to 599, or an expression$/,
+    ],
+    [
+      'with a status that is text',
+      output({ outbound: { statusCodeValue: '200' } }),
+      /outputParameters\.outbound\.statusCodeValue: must be an integer from 200 to 599, or an expression$/,
+    ],
+    [
+      'that is absent although the last task cannot produce outbound',
+      ({ set }) => {
+        set(movies, ['outputParameters'], undefined);
+        set(movies, ['tasks', 1], transform);
+      },
+      /^workflows\/moviesWF\.v1\.json:1:1: outputParameters: "outbound" is missing: clients of route movies would get no response; write "outbound": "\$\{build\.output\.result}"$/,
+    ],
+  ]);
+
+  const legitimate: [what: string, change: Change][] = [
+    ['a constant response', output({ outbound: { statusCodeValue: 200, headers: {}, body: 'ok' } })],
+    ['an object with expressions', output({ outbound: { statusCodeValue: '${movies_intake.output.status}' } })],
+    ['a nested expression', output({ outbound: '${movies_intake.output.${workflow.input.inbound}}' })],
+    [
+      'the result of a JSON_JQ_TRANSFORM',
+      ({ set }) => {
+        set(movies, ['outputParameters'], { outbound: '${build.output.result}' });
+        set(movies, ['tasks', 1], transform);
+      },
+    ],
+    // The engine then takes the output of the last task.
+    ['no outputParameters, after a task of a worker', output(undefined)],
+    ['empty outputParameters, after a task of a worker', output({})],
+    [
+      'a worker in a case of the last task, a SWITCH',
+      ({ set }) => {
+        set(movies, ['outputParameters'], undefined);
+        set(movies, ['tasks', 1], {
+          ...{ name: 'choose', taskReferenceName: 'choose', type: 'SWITCH', evaluatorType: 'value-param' },
+          ...{ expression: 'kind', inputParameters: { kind: '${workflow.input.inbound.httpMethod}' } },
+          decisionCases: { GET: [{ name: 'movies_intake', taskReferenceName: 'again', type: 'SIMPLE' }] },
+        });
+      },
+    ],
+    [
+      'a TERMINATE',
+      ({ set }) => {
+        set(movies, ['outputParameters'], { note: '${movies_intake.output.note}' });
+        const workflowOutput = { outbound: '${movies_intake.output.outbound}' };
+        set(movies, ['tasks', 1], {
+          ...{ name: 'end', taskReferenceName: 'end', type: 'TERMINATE' },
+          inputParameters: { terminationStatus: 'COMPLETED', workflowOutput },
+        });
+      },
+    ],
+  ];
+  it.each(legitimate)('from %s: no problem', (_what, change) => {
+    change(copy);
+    expect(problemsIn(copy.dir)).toEqual([]);
+  });
+
+  it('a workflow without a route needs no outbound', () => {
+    copy.set(movies, ['outputParameters'], { note: '${movies_intake.output.note}' });
+    const routes = context.routes.filter(({ name }) => name !== 'movies');
+    expect(problemsIn(copy.dir, { ...context, routes })).toEqual([]);
   });
 });
 
