@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
+import { mistakesIn } from './check-description.ts';
 import type { Endpoint, ListedOperation } from './description.ts';
 import { yamlOptions } from '#lib/json/yaml-options.ts';
 import type { Components, Method, Operation, Parameter } from './openapi.ts';
@@ -13,6 +14,14 @@ export interface BackEndDescription {
   readonly file: string;
   readonly paths: Readonly<Record<string, PathItem | null>>;
   readonly components: Components;
+  /** One message for each mistake in the file, with its place in the file. */
+  readonly mistakes: readonly string[];
+}
+
+/** A parsed file. */
+interface Content {
+  readonly paths?: BackEndDescription['paths'] | null;
+  readonly components?: Components | null;
 }
 
 /** The operations by method in lower case, and the parameters that they share. Other fields are ignored. */
@@ -25,7 +34,7 @@ interface PathItem {
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
 /** Cache of parsed files by path, each with the text that was parsed, because parsing YAML is slow. */
-const parsed = new Map<string, { text: string; content: Partial<BackEndDescription> | null }>();
+const parsed = new Map<string, { text: string; content: Content | null; mistakes: readonly string[] }>();
 
 /**
  * Reads a fragment.
@@ -33,25 +42,27 @@ const parsed = new Map<string, { text: string; content: Partial<BackEndDescripti
  * @throws Error when the file cannot be read or has no paths
  */
 export function readBackEndDescription(file: string, rootDir: string): BackEndDescription {
-  let content: Partial<BackEndDescription> | null;
+  let known: ReturnType<typeof parseOnce>;
   try {
     const path = resolve(rootDir, file);
-    content = parseOnce(path, readFileSync(path, 'utf8'));
+    known = parseOnce(path, readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
+  const { content, mistakes } = known;
   const { paths, components } = content ?? {};
   // YAML parses a key without content as null.
   if (paths === undefined || paths === null) throw new Error(`${file} has no paths`);
-  return { file, paths, components: components ?? {} };
+  return { file, paths, components: components ?? {}, mistakes };
 }
 
-function parseOnce(path: string, text: string): Partial<BackEndDescription> | null {
+function parseOnce(path: string, text: string): { content: Content | null; mistakes: readonly string[] } {
   const known = parsed.get(path);
-  if (known?.text === text) return known.content;
-  const content = parse(text, yamlOptions) as Partial<BackEndDescription> | null;
-  parsed.set(path, { text, content });
-  return content;
+  if (known?.text === text) return known;
+  const content = parse(text, yamlOptions) as Content | null;
+  const added = { text, content, mistakes: mistakesIn(content) };
+  parsed.set(path, added);
+  return added;
 }
 
 /**

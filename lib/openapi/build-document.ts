@@ -1,8 +1,8 @@
 // Builds the OpenAPI 3.1 document of the router from gateway.config.yml and the descriptions of its policies.
 
-import type { Described, Endpoint, ListedOperation, PolicyDescription } from './description.ts';
+import type { Described, Description, Endpoint, ListedOperation, PolicyDescription } from './description.ts';
 import { commonHeaders } from './headers.ts';
-import type { Components, OpenApiDocument, Operation, Response, Responses } from './openapi.ts';
+import type { Components, OpenApiDocument, Operation, Response, Responses, Schema } from './openapi.ts';
 import { assembleOperation, problemsOfEveryPath } from './operation.ts';
 import { problemResponses, problemSchemas } from './problem-responses.ts';
 import { securitySchemes } from './security-schemes.ts';
@@ -24,7 +24,7 @@ const introduction = `Every routed request becomes one execution of a workflow, 
 /**
  * Builds the document, in steps between which the caller can yield to the event loop.
  * @param version version of the product
- * @throws Error when two descriptions contradict each other, which is a programming error that is detected at startup
+ * @throws Error when two descriptions contradict each other
  */
 export function* buildInSteps(
   endpoints: readonly DescribedEndpoint[],
@@ -53,7 +53,7 @@ export function* buildInSteps(
     yield;
   }
   const notRouted = notRoutedResponses(addResponse);
-  const described = operations.flatMap(({ descriptions }) => descriptions.flatMap(({ components = [] }) => components));
+  const described = operations.flatMap(({ descriptions }) => descriptions);
   return {
     openapi: '3.1.0',
     info: { title: 'Service Router', version, description: introduction },
@@ -87,15 +87,27 @@ function tagsOf(endpoints: readonly DescribedEndpoint[], operations: readonly De
     .map(({ name, summary }) => ({ name, ...(summary === undefined ? {} : { description: summary }) }));
 }
 
-/** Merges the schemas. @throws Error when two different schemas have the same name */
-function mergeSchemas(components: readonly Components[]): NonNullable<Components['schemas']> {
-  const merged: Record<string, NonNullable<Components['schemas']>[string]> = {};
-  for (const [name, schema] of components.flatMap(({ schemas = {} }) => Object.entries(schemas))) {
-    if (merged[name] !== undefined && JSON.stringify(merged[name]) !== JSON.stringify(schema))
-      throw new Error(`two descriptions have a schema named ${name}`);
-    merged[name] = schema;
+/** Merges the schemas. @throws Error that names both origins when two different schemas have the same name */
+function mergeSchemas(descriptions: readonly Description[]): Record<string, Schema> {
+  const merged = new Map<string, { readonly schema: Schema; readonly origin: string }>();
+  for (const { name, ...each } of descriptions.flatMap(schemasOf)) {
+    const known = merged.get(name);
+    if (known === undefined) merged.set(name, each);
+    else if (JSON.stringify(known.schema) !== JSON.stringify(each.schema))
+      throw new Error(
+        `two descriptions have a schema named ${name}: ${known.origin} and ${each.origin}; rename one of the two schemas`,
+      );
   }
-  return merged;
+  return Object.fromEntries([...merged].map(([name, { schema }]) => [name, schema]));
+}
+
+function schemasOf({ components, backEnd }: Description): { name: string; schema: Schema; origin: string }[] {
+  const named = (schemas: Components['schemas'], origin: string) =>
+    Object.entries(schemas ?? {}).map(([name, schema]) => ({ name, schema, origin }));
+  return [
+    ...named(components?.schemas, 'the description of a policy'),
+    ...(backEnd === undefined ? [] : named(backEnd.components.schemas, backEnd.file)),
+  ];
 }
 
 /** Deduplicates responses that several operations share. */

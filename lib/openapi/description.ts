@@ -43,6 +43,8 @@ export interface Description {
   /** Optional header fields of problems that this policy or a later one raises. */
   readonly problemHeaders?: Readonly<Record<string, Header | Reference>>;
   readonly components?: Components;
+  /** Components from the description of a back end; `file` names it in messages. */
+  readonly backEnd?: { readonly file: string; readonly components: Components };
   /** True when the operation is the token endpoint (RFC 6749 section 3.2). */
   readonly tokenEndpoint?: true;
   /** True when the configuration disables the operation; the document omits it then. */

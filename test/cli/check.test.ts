@@ -253,6 +253,24 @@ describe('service-router check, OpenAPI descriptions of back ends', () => {
       /^gateway\.config\.yml:\d+:\d+: pipelines\.lmsDW\..*: config\/openapi\/data-warehouse\.yml: .* does not route GET \/lms\/\{college_id\}\/dataSync$/m,
     );
   });
+
+  it('a misspelt method, a reference to nothing and a schema name of the router: each with the file', async () => {
+    const file = 'config/openapi/movies.yml';
+    const original = readFileSync(join(copy.dir, file), 'utf8');
+    copy.write(file, original.replace('get:', 'gte:').replaceAll("schemas/Movie'", "schemas/Missing'"));
+    const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*: config\/openapi\/movies\.yml: paths\.\/\{title\}: "gte" is not /m,
+    );
+    expect(stderr).toMatch(
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*: config\/openapi\/movies\.yml: .*: there is no #\/components\/schemas\/Missing in this file$/m,
+    );
+    copy.write(file, `${original.trimEnd()}\n    Execution: { type: number }\n`);
+    const clash = await runCli(['check', '--dir', copy.dir]);
+    expect(clash.exitCode).toBe(1);
+    expect(clash.stderr).toMatch(/two descriptions have a schema named Execution: .*config\/openapi\/movies\.yml/);
+  });
 });
 
 /** Returns the file, line and column of a string in the copy, as messages show them. */

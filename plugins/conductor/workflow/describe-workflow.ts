@@ -76,7 +76,8 @@ export function describeWorkflow(
           ...retries.headers,
         },
         problemHeaders: { ...problemHeaders, ...versions.problemHeaders, ...retries.headers },
-        components: { schemas: { ...executionComponents.schemas, ...backEnd?.components.schemas } },
+        components: executionComponents,
+        ...(backEnd === undefined ? {} : { backEnd }),
       };
     },
     operations: (endpoint) => operationsOf(endpoint, templateOf(strip), backEnd),

@@ -163,8 +163,8 @@ export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Pa
 }
 
 /**
- * Reports paths that OpenAPI cannot express, and back-end descriptions that are unreadable or have paths that are not
- * routed.
+ * Reports paths that OpenAPI cannot express, and back-end descriptions that are unreadable, contain mistakes or have
+ * paths that are not routed.
  */
 function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }: PolicyContext): ParameterProblem[] {
   let parameter = 'strip';
@@ -173,9 +173,10 @@ function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }
     if (openapi === undefined) return [];
     parameter = 'openapi';
     const description = readBackEndDescription(openapi, rootDir);
-    return endpoints
-      .flatMap((endpoint) => notRoutedBelow(description, prefix, endpoint))
-      .map((message) => ({ message, parameter }));
+    return [
+      ...description.mistakes.map((mistake) => `${openapi}: ${mistake}`),
+      ...endpoints.flatMap((endpoint) => notRoutedBelow(description, prefix, endpoint)),
+    ].map((message) => ({ message, parameter }));
   } catch (error) {
     return [{ message: (error as Error).message, parameter }];
   }

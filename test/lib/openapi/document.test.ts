@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
 import { buildInSteps } from '#lib/openapi/build-document.ts';
+import type { Description } from '#lib/openapi/description.ts';
 import type { OpenApiDocument, Operation } from '#lib/openapi/openapi.ts';
 import { templatePattern, templateOf } from '#lib/openapi/templates.ts';
 import { collegeOne } from '../../../dev/back-ends/seed/college-001.ts';
@@ -192,6 +193,31 @@ describe('errors in back-end descriptions and in the gateway configuration', () 
       policies: [{ operation: () => ({ components: { schemas: { Thing: { type } } } }) }],
     });
     expect(() => [...buildInSteps([endpoint('a', 'string'), endpoint('b', 'number')], '1')]).toThrow('Thing');
+  });
+
+  it('one schema name with two meanings in descriptions of back ends → an error that names their files', () => {
+    const schemas = (type: string) => ({ schemas: { Thing: { type } } });
+    const endpoint = (name: string, description: Description) => ({
+      name,
+      templates: [`/${name}`],
+      methods: ['GET'] as const,
+      policies: [{ operation: () => description }],
+    });
+    const build = (...descriptions: Description[]) => [
+      ...buildInSteps(
+        descriptions.map((each, index) => endpoint(`e${index}`, each)),
+        '1',
+      ),
+    ];
+    const one = { backEnd: { file: 'config/openapi/a.yml', components: schemas('string') } };
+    const other = { backEnd: { file: 'config/openapi/b.yml', components: schemas('number') } };
+    expect(() => build(one, other)).toThrow(
+      'two descriptions have a schema named Thing: config/openapi/a.yml and config/openapi/b.yml; rename one of the two schemas',
+    );
+    const ofPolicy = { components: schemas('boolean') };
+    expect(() => build(ofPolicy, other)).toThrow(/: the description of a policy and config\/openapi\/b\.yml; rename/);
+    expect(() => build({ ...one, components: schemas('number') })).toThrow('Thing: the description of a policy and');
+    expect(() => build(one, { backEnd: { ...other.backEnd, ...{ components: schemas('string') } } })).not.toThrow();
   });
 
   it.each(['/a/:b?', '/a/*/b', '/a/(.*)', '/:a-:b'])('the pattern %s has no path template → an error', (pattern) => {

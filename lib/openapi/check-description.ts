@@ -1,0 +1,100 @@
+// Finds mistakes in the OpenAPI file of a back end: unknown keys of path items, and references that lead to nothing.
+
+import { formatPath, type Path, pathOfPointer } from '#lib/conductor/definitions/json-text.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Operations of a path item (OpenAPI 3.1, section 4.8.9 "Path Item Object"). */
+const methods = ['get', 'post', 'put', 'patch', 'delete', 'options', 'head', 'trace'];
+
+/** The other fields of a path item. */
+const otherFields = ['$ref', 'summary', 'description', 'servers', 'parameters'];
+
+const advice = `write a method (${methods.join(', ')}), ${otherFields.slice(0, -1).join(', ')} or ${otherFields.at(-1)}, or begin your own field with x-`;
+
+/** Fields whose values are data, in which `$ref` is no reference. */
+const dataFields = new Set(['example', 'examples', 'default', 'const', 'enum']);
+
+/** Fields whose values map names to objects, so that a name such as `default` is not one of {@link dataFields}. */
+const mapFields = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
+  ...['schemas', 'responses', 'parameters', 'requestBodies', 'headers', 'securitySchemes', 'links', 'callbacks'],
+  ...['pathItems', 'content', 'encoding'],
+]);
+
+/** Returns one message for each mistake, with its place. @param content the parsed file */
+export function mistakesIn(content: unknown): string[] {
+  return isObject(content) ? [...unknownFields(content), ...unresolvedReferences(content)] : [];
+}
+
+function unknownFields({ paths }: JsonObject): string[] {
+  return entriesOf(paths)
+    .filter(([path]) => !path.startsWith('x-'))
+    .flatMap(([path, item]) =>
+      entriesOf(item)
+        .filter(([field]) => !isFieldOfPathItem(field))
+        .map(([field]) => `${formatPath(['paths', path])}: "${field}" is not a field of a path item: ${advice}`),
+    );
+}
+
+/** Methods may be in capitals, because the router accepts them. */
+function isFieldOfPathItem(field: string): boolean {
+  return methods.includes(field.toLowerCase()) || otherFields.includes(field) || field.startsWith('x-');
+}
+
+function unresolvedReferences(content: JsonObject): string[] {
+  const found: string[] = [];
+  // Aliases refer to the same object, possibly thousands of times.
+  const visited = new Set<object>();
+  /** @param base the schema with an `$id` that contains the value, otherwise the file */
+  const visit = (value: unknown, path: Path, { isMap, base }: { isMap: boolean; base: object }): void => {
+    if (typeof value !== 'object' || value === null || visited.has(value)) return;
+    visited.add(value);
+    if (Array.isArray(value))
+      return value.forEach((item, index) => visit(item, [...path, index], { isMap: false, base }));
+    const object = value as JsonObject;
+    const { $ref: reference, $id: id } = isMap ? {} : object;
+    const inner = typeof id === 'string' ? object : base;
+    if (typeof reference === 'string' && !resolves(reference, [inner, content]))
+      found.push(`${formatPath(path)}: there is no ${reference} in this file`);
+    for (const [field, child] of Object.entries(object)) {
+      if (!isMap && (dataFields.has(field) || field.startsWith('x-'))) continue;
+      visit(child, [...path, field], { isMap: !isMap && mapFields.has(field), base: inner });
+    }
+  };
+  visit(content, [], { isMap: false, base: content });
+  return found;
+}
+
+/** Returns false for a JSON pointer (RFC 6901) that leads to nothing in any of the objects. */
+function resolves(reference: string, objects: readonly object[]): boolean {
+  if (!reference.startsWith('#/')) return true;
+  const pointer = reference.slice(1);
+  return objects.some((object) => hasValue(object, pathOfPointer(decode(pointer))));
+}
+
+function hasValue(object: object, path: Path): boolean {
+  let value: unknown = object;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return false;
+    value = (value as JsonObject)[step];
+  }
+  return true;
+}
+
+/** Returns the percent-decoded text, or the unchanged text when it cannot be decoded. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return isObject(value) ? Object.entries(value) : [];
+}
