@@ -6,21 +6,25 @@ import { basename, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { productDir } from '#lib/config/folders.ts';
 import { ConfigError } from '#lib/config/load.ts';
-import { workers as ofProduct, type WorkerRegistry } from './index.ts';
+import { pools, workers as ofProduct, type WorkerRegistry } from './index.ts';
 
 const ownFile = 'workers/index.ts';
 
 /**
  * Returns the workers by task type. A worker of the gateway replaces the product's worker for the same task type.
  * @param dir folder of the gateway; its `workers/index.ts`, if it exists, exports `workers`
- * @throws ConfigError when `workers/index.ts` cannot be loaded or does not export such an object
+ * @throws ConfigError when `workers/index.ts` cannot be loaded or does not export such an object, or when a worker is
+ *   in no pool or in an unknown one
  */
 export async function findWorkers(dir: string): Promise<WorkerRegistry> {
   const defined = definedTaskTypes(dir);
-  return {
+  const found: WorkerRegistry = {
     ...Object.fromEntries(Object.entries(ofProduct).filter(([taskType]) => defined.includes(taskType))),
     ...(dir === productDir ? {} : await importOwn(join(dir, ownFile))),
   };
+  const problems = poolProblems(found);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return found;
 }
 
 /** Returns the names of the files in `workflows/tasks/`, which are the names of the task types. */
@@ -38,6 +42,20 @@ async function importOwn(file: string): Promise<WorkerRegistry> {
   throw new ConfigError([
     `${ownFile} must export workers: an object with create and pools for each task type (docs/how-to/make-a-gateway.md)`,
   ]);
+}
+
+/** Returns one message for each pool that does not exist and for each worker in no pool: no process would run it. */
+function poolProblems(registry: WorkerRegistry): string[] {
+  const advice = `write ${pools.map((pool) => `'${pool}'`).join(' or ')}`;
+  return Object.entries(registry).flatMap(([taskType, { pools: given }]) =>
+    given.length === 0
+      ? [`${ownFile}: ${taskType} has no pools, so no process would serve it: ${advice}`]
+      : given
+          .filter((pool) => !pools.includes(pool))
+          .map(
+            (pool) => `${ownFile}: ${taskType} has the pool ${JSON.stringify(pool)}, which does not exist: ${advice}`,
+          ),
+  );
 }
 
 /** Returns the message of an error, preceded by file and line if Node cannot compile a file. */

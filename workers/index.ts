@@ -6,14 +6,14 @@ import { createMdmNotify } from './mdm_notify.ts';
 import { createMdmShare } from './mdm_share.ts';
 import type { Worker, WorkerDependencies } from './worker.ts';
 
+/** The pools of tasks: `default`, and the task domain of co-located workers (`workers.domain`). */
+export const pools = ['default', 'domain'] as const;
+
 /** How a worker process creates the worker of one task type. */
 export interface WorkerRegistration {
   readonly create: (dependencies: WorkerDependencies) => Worker;
-  /**
-   * Pools in which tasks of the type are queued: `default`, or the task domain of co-located workers
-   * (`workers.domain`).
-   */
-  readonly pools: readonly ('default' | 'domain')[];
+  /** Pools in which tasks of the type are queued. */
+  readonly pools: readonly (typeof pools)[number][];
   /** Pool in which the worker runs only if `workers.taskTypes` names the task type. */
   readonly onlyNamedIn?: 'domain';
   /** Configuration key of the URL that the worker needs. URLs of adaptors are looked up by MIS code instead. */

@@ -9,6 +9,11 @@ import { workers, type WorkerRegistration, type WorkerRegistry } from './index.t
 
 type Pool = WorkerRegistration['pools'][number];
 
+/** A registration with the task type under which it is registered. */
+export interface SelectedWorker extends WorkerRegistration {
+  readonly taskType: string;
+}
+
 /**
  * Returns the registrations of the task types in `workers.taskTypes`. When this list is empty, returns the
  * registrations of all task types in the process's pool that do not have to be named (`onlyNamedIn`). Returns an empty
@@ -17,7 +22,7 @@ type Pool = WorkerRegistration['pools'][number];
  * @throws ConfigError when a name is unknown, a task type is not in this process's pool, a URL is missing, or no task
  *   type is named although the pool serves only named task types
  */
-export function selectWorkers(config: Config, own: WorkerRegistry = workers): WorkerRegistration[] {
+export function selectWorkers(config: Config, own: WorkerRegistry = workers): SelectedWorker[] {
   const known = new Map<string, WorkerRegistration>(Object.entries({ ...backEndWorkers(config), ...own }));
   const pool = config['workers.domain'] === undefined ? 'default' : 'domain';
   const inPool = [...known].filter(([, { pools }]) => pools.includes(pool));
@@ -34,7 +39,7 @@ export function selectWorkers(config: Config, own: WorkerRegistry = workers): Wo
   const needed = new Set(selected.flatMap(([, { needs }]) => (needs === undefined ? [] : [needs])));
   for (const key of needed) if (config[key] === undefined) problems.push(`${key} is not set: the workers need it`);
   if (problems.length > 0) throw new ConfigError(problems);
-  return selected.map(([, registration]) => registration);
+  return selected.map(([taskType, registration]) => ({ taskType, ...registration }));
 }
 
 function describeProblem(name: string, known: ReadonlyMap<string, unknown>, pool: Pool): string {

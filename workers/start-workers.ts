@@ -1,6 +1,7 @@
 // Creates the workers of one process and connects them to the router; drains them on stop.
 
 import { hostname } from 'node:os';
+import { ConfigError } from '#lib/config/load.ts';
 import type { Config } from '#lib/config/schema.ts';
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { RunningProgram } from '#lib/process/run-program.ts';
@@ -18,8 +19,9 @@ import { InFlightTasks } from './sdk/in-flight-tasks.ts';
 import { withCallTelemetry } from './observe/observe-calls.ts';
 import { withTaskTelemetry } from './observe/observe-task.ts';
 import { type ReportError, supervise } from './run-task.ts';
-import { selectWorkers } from './select-workers.ts';
+import { type SelectedWorker, selectWorkers } from './select-workers.ts';
 import { stayIdle } from './stay-idle.ts';
+import type { Worker, WorkerDependencies } from './worker.ts';
 
 /** Dependencies of the worker process. */
 export interface StartWorkersOptions {
@@ -41,7 +43,8 @@ export interface StartWorkersOptions {
  * Starts polling. Router and engine need not be available yet. `stop` ends polling, finishes in-flight tasks and
  * reports their results, for at most `workers.drainMs`. If there is no task type to serve, the process logs a warning
  * and stays idle.
- * @throws ConfigError when a task type is unknown or not in this process's pool, or a URL is missing
+ * @throws ConfigError when a task type is unknown or not in this process's pool, a URL is missing, or a worker is for
+ *   another task type than the one it is registered for
  */
 export async function startWorkers({
   config,
@@ -60,8 +63,8 @@ export async function startWorkers({
   });
   const inFlightTasks = new InFlightTasks();
   const callBackEnd = withCallTelemetry(guardWrites(backEnds.call, (taskId) => inFlightTasks.hasExpired(taskId)));
-  const workers = selected.map(({ create }) =>
-    withTaskTelemetry(supervise(create({ config, callBackEnd }), { log, reportError }), tracer),
+  const workers = createWorkers(selected, { config, callBackEnd }).map((worker) =>
+    withTaskTelemetry(supervise(worker, { log, reportError }), tracer),
   );
   const api = new RouterApi({
     apiURL: config['conductor.apiURL'],
@@ -93,4 +96,17 @@ export async function startWorkers({
     await api.close();
   };
   return { ready: { taskTypes: workers.map(({ taskDefName }) => taskDefName), ...identity }, stop };
+}
+
+/** Creates the workers. @throws ConfigError when a worker is for another task type than the one it is registered for */
+function createWorkers(selected: readonly SelectedWorker[], dependencies: WorkerDependencies): Worker[] {
+  const created = selected.map(({ taskType, create }) => ({ taskType, worker: create(dependencies) }));
+  const problems = created
+    .filter(({ taskType, worker }) => worker.taskDefName !== taskType)
+    .map(
+      ({ taskType, worker }) =>
+        `workers/index.ts: create of ${taskType} returns a worker with taskDefName ${JSON.stringify(worker.taskDefName)}, so no process would serve ${taskType}: return a worker with taskDefName "${taskType}"`,
+    );
+  if (problems.length > 0) throw new ConfigError(problems);
+  return created.map(({ worker }) => worker);
 }

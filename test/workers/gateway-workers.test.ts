@@ -52,10 +52,29 @@ it.each([
   ['that throws null', 'throw null;', /^workers\/index\.ts cannot be loaded: null$/],
   ['that exports no workers', 'export const worker = {};', /^workers\/index\.ts must export workers: /],
   ['that exports workers of the wrong type', 'export const workers = { count: () => 1 };', /must export workers/],
+  [
+    'with a misspelt pool',
+    "export const workers = { count: { create: () => ({}), pools: ['default', 'defualt'] } };",
+    /^workers\/index\.ts: count has the pool "defualt", which does not exist: write 'default' or 'domain'$/,
+  ],
+  [
+    'with a worker in no pool',
+    'export const workers = { count: { create: () => ({}), pools: [] } };',
+    /^workers\/index\.ts: count has no pools, .* write 'default' or 'domain'$/,
+  ],
 ])('an index %s → an error that says what to do', async (_title, text, message) => {
   write('workers/index.ts', text);
   const error: unknown = await findWorkers(dir).catch((thrown: unknown) => thrown);
   expect((error as { problems: string[] }).problems).toEqual([expect.stringMatching(message)]);
+});
+
+it('several workers with misspelt pools → one problem for each pool', async () => {
+  const entry = (pool: unknown) => `{ create: () => ({}), pools: [${JSON.stringify(pool)}] }`;
+  write('workers/index.ts', `export const workers = { a: ${entry('Domain')}, b: ${entry(1)}, c: ${entry('domain')} };`);
+  await expect(findWorkers(dir)).rejects.toMatchObject({
+    name: 'ConfigError',
+    problems: [expect.stringContaining('a has the pool "Domain"'), expect.stringContaining('b has the pool 1')],
+  });
 });
 
 it('a syntax error in a file that the index imports → an error with file, line and message', () => {

@@ -1,8 +1,10 @@
 // Tests of workers with a fake router that holds polls, from poll to result.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { ConfigError } from '#lib/config/load.ts';
 import type { TaskOutcome } from '../../workers/worker.ts';
 import { pollUntil } from '../stack/poll-until.ts';
+import { FakeRouter } from './fake-router.ts';
 import { type RawBackEnd, startRawBackEnd } from './raw-back-end.ts';
 import { defaultTaskTypes, inboundOf, startedWorkers, type StartedWorkers } from './started-workers.ts';
 
@@ -16,6 +18,25 @@ afterEach(async () => {
 });
 
 describe('startWorkers', () => {
+  test('a worker for another task type than its key → one error for each, before anything is polled', async () => {
+    const router = await new FakeRouter().start();
+    onTestFinished(() => router.stop());
+    const registration = (taskDefName: string) =>
+      ({
+        create: () => ({ taskDefName, execute: async () => ({ status: 'COMPLETED', outputData: {} }) as const }),
+        pools: ['default'],
+      }) as const;
+    const workers = { count: registration('count'), audit: registration('count'), bill: registration('bil') };
+    const starting = startedWorkers({}, { router, workers });
+    await expect(starting).rejects.toBeInstanceOf(ConfigError);
+    await expect(starting).rejects.toMatchObject({
+      problems: [
+        'workers/index.ts: create of audit returns a worker with taskDefName "count", so no process would serve audit: return a worker with taskDefName "audit"',
+        'workers/index.ts: create of bill returns a worker with taskDefName "bil", so no process would serve bill: return a worker with taskDefName "bill"',
+      ],
+    });
+  });
+
   test('sends a task of each intake worker to its back end and reports the response', async () => {
     backEnd = await startRawBackEnd();
     started = await startedWorkers({
