@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { getProperties } from 'properties-file';
 import { type Layer, readPropertyFile } from './sources.ts';
 
@@ -54,7 +53,7 @@ export async function readRemote(address: string, options: RemoteOptions): Promi
     const hint = 'is not an http, https or file URL; in a password, write a comma as %2C';
     throw new Error(`config.url: address ${options.position} ${hint}`);
   }
-  if (url.protocol === 'file:') return { ...readPropertyFile(fileURLToPath(url)), origin: address };
+  if (url.protocol === 'file:') return readPropertyFile(url, address);
   const { lastKnownGoodDir: dir, useCopies = true } = options;
   const copy = dir && join(dir, `${digest(address)}.properties`);
   const origin = withoutCredentials(url);
@@ -72,7 +71,7 @@ export async function readRemote(address: string, options: RemoteOptions): Promi
     if (!(error instanceof RemoteFileOutage)) throw new Error(problem, { cause: error });
     if (!useCopies || !copy || !existsSync(copy)) throw new RemoteFileOutage(problem, { cause: error });
     const warning = `${problem}; its last known good copy is used`;
-    return { ...readPropertyFile(copy), origin: `${origin} (last known good copy)`, warning };
+    return { ...readPropertyFile(copy, copy), origin: `${origin} (last known good copy)`, warning };
   }
 }
 

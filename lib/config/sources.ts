@@ -32,22 +32,40 @@ export function mergeLayers(layers: readonly Layer[]): MergedLayers {
   return { values, origins };
 }
 
-/** Reads a local file in `.properties` syntax. */
-export function readPropertyFile(path: string): Layer {
-  return { origin: path, values: getProperties(readFileSync(path, 'utf8')) };
+/**
+ * Reads a local file in `.properties` syntax.
+ * @param path path or file URL
+ * @param origin name of the file in messages
+ * @throws Error that names the file when it does not exist, cannot be read or is malformed
+ */
+export function readPropertyFile(path: string | URL, origin: string): Layer {
+  return readLayer(path, origin, (text) => getProperties(text));
 }
 
-/** Reads the first layer, `config/default.properties`. @throws Error when the file does not exist */
+/** Reads a local file. @throws Error that names the file by its origin */
+function readLayer(path: string | URL, origin: string, valuesOf: (text: string) => Layer['values']): Layer {
+  try {
+    return { origin, values: valuesOf(readFileSync(path, 'utf8')) };
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? 'there is no such file' : `cannot be read: ${message}`;
+    throw new Error(`${origin}: ${reason}`, { cause });
+  }
+}
+
+/**
+ * Reads the first layer, `config/default.properties`.
+ * @throws Error that names the file when it does not exist, cannot be read or is malformed
+ */
 export function readDefaults(rootDir = gatewayDir()): Layer {
   const origin = 'config/default.properties';
-  const path = join(rootDir, origin);
-  if (!existsSync(path)) throw new Error(`${origin}: there is no such file`);
-  return { ...readPropertyFile(path), origin };
+  return readPropertyFile(join(rootDir, origin), origin);
 }
 
 /**
  * Reads the profile from `config/<profile>.properties` or, if there is no such file, from `.env.<profile>`; returns
  * null when neither exists. A `.env` file may use both forms of a key: `router.port=…` or `ROUTER_PORT=…`.
+ * @throws Error that names the file when it cannot be read or is malformed
  */
 export function readProfile(
   profile: string,
@@ -56,14 +74,13 @@ export function readProfile(
 ): Layer | null {
   const origin = `config/${profile}.properties`;
   const propertyFile = join(rootDir, origin);
-  if (existsSync(propertyFile)) return { ...readPropertyFile(propertyFile), origin };
-  const dotenvFile = join(rootDir, `.env.${profile}`);
+  if (existsSync(propertyFile)) return readPropertyFile(propertyFile, origin);
+  const dotenvName = `.env.${profile}`;
+  const dotenvFile = join(rootDir, dotenvName);
   if (!existsSync(dotenvFile)) return null;
-  const values = Object.entries(parseDotenv(readFileSync(dotenvFile))).map(([name, value]) => [
-    keyOfVariable(name) ?? name,
-    value,
-  ]);
-  return { origin: `.env.${profile}`, values: Object.fromEntries(values) };
+  return readLayer(dotenvFile, dotenvName, (text) =>
+    Object.fromEntries(Object.entries(parseDotenv(text)).map(([name, value]) => [keyOfVariable(name) ?? name, value])),
+  );
 }
 
 /** Returns the paths of the local files of a configuration, including files that do not exist yet. */

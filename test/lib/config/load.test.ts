@@ -1,7 +1,7 @@
 // Tests of the configuration layers, their order, and the error messages.
 
 import { createServer, type Server } from 'node:http';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -217,6 +217,44 @@ describe('problems are all reported at once', () => {
     expect(
       await problemsOf({ CONFIG_URL: `${base}/missing.properties,https://user:hu#sh@config.example/x` }),
     ).toContain('config.url: address 2 is not an http, https or file URL; in a password, write a comma as %2C');
+  });
+
+  it.each(['config/prod.properties', '.env.prod', 'config/default.properties'])(
+    '%s as a directory, which Docker creates for a bind mount without a source, by name',
+    async (file) => {
+      const rootDir = mkdtempSync(join(dir, 'root-'));
+      mkdirSync(join(rootDir, 'config'));
+      if (!file.endsWith('default.properties')) writeFileSync(join(rootDir, 'config/default.properties'), '');
+      mkdirSync(join(rootDir, file));
+      await expect(loadConfig({ env: { PROFILE: 'prod' }, rootDir })).rejects.toMatchObject({
+        problems: [`${file}: cannot be read: EISDIR: illegal operation on a directory, read`],
+      });
+    },
+  );
+
+  it('a local file that is missing, a directory or malformed, by its address', async () => {
+    const folder = pathToFileURL(dir).href;
+    expect(await problemsOf({ CONFIG_URL: folder })).toEqual([
+      `${folder}: cannot be read: EISDIR: illegal operation on a directory, read`,
+    ]);
+    const missing = pathToFileURL(join(dir, 'none.properties')).href;
+    expect(await problemsOf({ CONFIG_URL: missing })).toEqual([`${missing}: there is no such file`]);
+    const malformed = fileLayer('malformed.properties', 'router.port=\\u00zz\n');
+    expect(await problemsOf({ CONFIG_URL: malformed })).toEqual([
+      expect.stringMatching(/\/malformed\.properties: cannot be read: ./),
+    ]);
+    const elsewhere = 'file://other-host/a.properties';
+    expect(await problemsOf({ CONFIG_URL: elsewhere })).toEqual([
+      expect.stringMatching(/^file:\/\/other-host\/a\.properties: cannot be read: File URL host must be/),
+    ]);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('a file without read permission, by name', async () => {
+    const address = fileLayer('closed.properties', '');
+    chmodSync(join(dir, 'closed.properties'), 0);
+    expect(await problemsOf({ CONFIG_URL: address })).toEqual([
+      expect.stringContaining(`${address}: cannot be read: EACCES`),
+    ]);
   });
 
   it('a remote file whose server never responds, after the timeout and the retries', async () => {
