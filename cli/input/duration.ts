@@ -5,17 +5,23 @@ import { CommandError } from '../outcome.ts';
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** Longest duration, 100 years: a longer one can lead to a time that `Date` and the engine cannot express. */
+const longestDays = 36_525;
+
 /**
  * Returns a duration such as `500ms`, `90s`, `15m`, `2h` or `30d` in milliseconds.
  * @param option name of the option, for the message
- * @throws CommandError for any other text
+ * @throws CommandError for any other text, and for more than 100 years
  */
 export function parseDuration(text: string, option: string): number {
   const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|[smhd])$/.exec(text) ?? [];
   const factor = units[unit];
   if (factor === undefined)
     throw new CommandError([`${option} must be a duration such as 500ms, 90s, 15m, 2h or 30d, not ${text}`]);
-  return Number(amount) * factor;
+  const duration = Number(amount) * factor;
+  if (duration > longestDays * 86_400_000)
+    throw new CommandError([`${option} must be at most ${longestDays}d (100 years), not ${text}`]);
+  return duration;
 }
 
 /**

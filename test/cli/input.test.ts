@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { formatSpan, parseCount, parseDuration, parseMoment } from '../../cli/input/duration.ts';
 import { parseExecutionId, parseName } from '../../cli/input/names.ts';
 import { parseStates, parseWords } from '../../cli/input/states.ts';
+import { CommandError } from '../../cli/outcome.ts';
 import { formatBar, startProgressBar } from '../../cli/output/progress-bar.ts';
 
 describe('durations and times', () => {
@@ -20,6 +21,15 @@ describe('durations and times', () => {
       /^--older-than must be a duration such as 500ms, 90s, 15m, 2h or 30d/,
     );
   });
+
+  it.each(['36526d', '99999999999d', '9999999999999999ms'])('%s: refused, because it is over 100 years', (text) => {
+    const message = `--since must be at most 36525d (100 years), not ${text}`;
+    expect(() => parseDuration(text, '--since')).toThrow(new CommandError([message]));
+    expect(() => parseMoment(text, '--since', 0)).toThrow(message);
+    expect(() => parseDuration(`${'9'.repeat(400)}d`, '--since'), 'more than a double').toThrow('(100 years)');
+  });
+
+  it('100 years: the longest duration', () => expect(parseDuration('36525d', '--x')).toBe(3_155_760_000_000));
 
   it('a time: in RFC 3339, a date, or a duration before now', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
