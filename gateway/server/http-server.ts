@@ -109,7 +109,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     await open.drain(drainMs);
     open.markCutOff();
     connections.stop();
-    const closed = once(server, 'close');
+    // The server closes before the responses that it cuts off.
+    const closed = Promise.all([once(server, 'close'), open.closed()]);
     server.close();
     const tlsStopped = stopTls();
     server.closeAllConnections();

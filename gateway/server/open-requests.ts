@@ -23,7 +23,7 @@ export class OpenRequests {
    */
   async drain(drainMs: number): Promise<void> {
     const deadline = new AbortController();
-    const drained = this.#closed().then(() => this.#closed());
+    const drained = this.closed().then(() => this.closed());
     await Promise.race([drained, pause(drainMs, undefined, deadline).catch(() => undefined)]);
     deadline.abort();
   }
@@ -36,7 +36,8 @@ export class OpenRequests {
     for (const { req } of this.#responses) Object.assign(contextOf(req), { reason, isCutOff: true });
   }
 
-  async #closed(): Promise<void> {
+  /** Waits until the responses that are open now have closed, and so have been logged. */
+  async closed(): Promise<void> {
     await Promise.all(
       [...this.#responses].map((response) => new Promise((resolve) => response.once('close', resolve))),
     );

@@ -88,4 +88,5 @@ it('a request that never ends is cut off after router.drainMs', async () => {
   expect(await answer).toBe('cut off');
   expect(await ended).toEqual([1, null]);
   expect(output()).toContain('"stopping"');
+  expect(output()).toMatch(/"status":504.*"response cut off"/);
 });
