@@ -34,14 +34,15 @@ export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): S
 
 /** Returns the types that the other branches of a union accept, for a value that is not the constant of one branch. */
 function otherTypes(
-  { keyword, instancePath }: ErrorObject,
+  { keyword, instancePath, schemaPath }: ErrorObject,
   unions: readonly ErrorObject[],
   errors: readonly ErrorObject[],
 ): string[] {
   const isAtUnion = unions.some((union) => union.instancePath === instancePath);
   if (keyword !== 'const' || !isAtUnion) return [];
+  const ownType = schemaPath.replace(/const$/, 'type');
   return errors
-    .filter((other) => other.keyword === 'type' && other.instancePath === instancePath)
+    .filter((other) => other.keyword === 'type' && other.instancePath === instancePath && other.schemaPath !== ownType)
     .map((other) => expectationOf(other).replace(/^must be /, ''));
 }
 
@@ -54,5 +55,7 @@ function isOfOtherBranch(error: ErrorObject, { instancePath }: ErrorObject, erro
   if (error.instancePath !== instancePath || !['type', 'enum', 'const'].includes(keyword)) return false;
   if (errors.some((other) => other.instancePath.startsWith(`${instancePath}/`))) return true;
   const own = errors.filter((other) => other.instancePath === instancePath && other.keyword !== 'anyOf');
+  // The value has the type of a branch whose keys it violates.
+  if (own.some((other) => other.keyword === 'additionalProperties' || other.keyword === 'required')) return true;
   return keyword === 'type' && own.some((other) => other.keyword !== 'type');
 }

@@ -9,22 +9,21 @@ import { type PipelineStep, pathsOf } from '../plugin-api/gateway-config-schema.
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import { createPauses } from '#lib/process/pauses.ts';
 import { toProblem } from '#lib/problem/problem.ts';
-import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Gateway } from '../configuration/validate-gateway.ts';
-import { failureFields, requestFields } from './failure-fields.ts';
+import { type FailureReporter, reportFailure, requestFields } from './report-failure.ts';
 
 /**
  * Mounts every pipeline in the order of the file. Yields to the event loop between steps.
- * @param log gets what a policy does wrong after it has called `next()`
+ * @param reporter gets what a policy does wrong after it has called `next()`
  * @returns an Express router that calls `next()` for requests that no pipeline matches
  */
 export async function mountPipelines(
   { gatewayConfig: { apiEndpoints, pipelines: configured }, steps }: Gateway,
   policies: ReadonlyMap<string, Policy>,
-  log: Logger,
+  reporter: FailureReporter,
 ): Promise<Router> {
   const { pipelines, policies: registry } = expressGateway();
-  const { handlers, numbers } = await createHandlers(steps, policies, log);
+  const { handlers, numbers } = await createHandlers(steps, policies, reporter);
   for (const policy of policies.values()) {
     // The parameters have already been validated: Express Gateway gets only the number of the step.
     const schema = { $id: `urn:service-router:step:${policy.name}`, type: 'object' };
@@ -71,14 +70,14 @@ const enterPipeline: RequestHandler = (request, _response, next) => {
 async function createHandlers(
   steps: ReadonlyMap<string, readonly PipelineStep[]>,
   policies: ReadonlyMap<string, Policy>,
-  log: Logger,
+  reporter: FailureReporter,
 ): Promise<{ handlers: readonly RequestHandler[]; numbers: ReadonlyMap<PipelineStep, number> }> {
   const handlers: RequestHandler[] = [];
   const numbers = new Map<PipelineStep, number>();
   const pause = createPauses();
   for (const [step, id] of [...steps.values()].flatMap(identifySteps)) {
     const policy = policies.get(step.policy) as Policy;
-    numbers.set(step, handlers.push(guarded(policy.policy(step.action as never, id), step.policy, log)) - 1);
+    numbers.set(step, handlers.push(guarded(policy.policy(step.action as never, id), step.policy, reporter)) - 1);
     await pause();
   }
   return { handlers, numbers };
@@ -103,18 +102,17 @@ function toEntry({ policy, condition }: PipelineStep, step: number | undefined):
 
 /**
  * Returns the handler with error handling. Its first call of `next()`, or its failure before that, decides what happens
- * to the request; anything later is only logged. Express 4 ignores rejections and repeats the next steps for each call.
+ * to the request; anything later is only logged and reported. Express 4 ignores rejections and repeats the next steps
+ * for each call.
  */
-function guarded(handler: Handler, policy: string, log: Logger): RequestHandler {
+function guarded(handler: Handler, policy: string, reporter: FailureReporter): RequestHandler {
   return function runPolicy(request: Request, response: Response, next: NextFunction) {
     let isDecided = false;
     const pass = (reason?: unknown) => {
       if (isDecided) {
-        const fields = reason === undefined ? requestFields(request) : failureFields(request, reason);
-        log.error(
-          fields,
-          `ignored a call of next(): the policy ${policy} had already called it or failed for this request`,
-        );
+        const message = `ignored a call of next(): the policy ${policy} had already called it or failed for this request`;
+        if (reason === undefined) reporter.log.error(requestFields(request), message);
+        else reportFailure(reporter, request, { error: reason, message });
         return;
       }
       isDecided = true;
@@ -122,10 +120,8 @@ function guarded(handler: Handler, policy: string, log: Logger): RequestHandler 
     };
     const fail = (error: unknown) => {
       if (isDecided) {
-        log.error(
-          failureFields(request, error),
-          `the policy ${policy} failed after it had called next(): the request continues`,
-        );
+        const message = `the policy ${policy} failed after it had called next(): the request continues`;
+        reportFailure(reporter, request, { error, message });
         return;
       }
       isDecided = true;

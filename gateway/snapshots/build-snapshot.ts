@@ -53,7 +53,7 @@ async function initialise(snapshot: ConfigSnapshot, initDeadlineMs: number | und
   await nextTurn();
   const router = express.Router();
   const { gatewayConfig } = gateway;
-  const pipelines = await mountPipelines(gateway, policies, services.log);
+  const pipelines = await mountPipelines(gateway, policies, services);
   router.use(createMethodGate(gatewayConfig), pipelines, createNotRouted(gatewayConfig));
   snapshot.handler = router;
   const loadShedding = new LoadShedding(gateway.routes, policies);

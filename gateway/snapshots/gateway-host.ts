@@ -23,7 +23,7 @@ import type { ConfigSnapshot, HostServices } from './config-snapshot.ts';
 import { SharedResources } from './shared-resources.ts';
 import { type RouteKind, routesWith } from '../plugin-api/gateway-routes.ts';
 import { ReadinessChecks, RouterReadiness } from '../operations/readiness.ts';
-import { failureFields, requestFields } from '../pipelines/failure-fields.ts';
+import { type FailureReporter, reportFailure } from '../pipelines/report-failure.ts';
 
 /**
  * Delay before a retired snapshot is stopped, in milliseconds. Cleanup work, such as releasing a permit in Redis, may
@@ -77,7 +77,7 @@ export class GatewayHost {
     } catch (error) {
       if (error instanceof Problem) throw error;
       // An unexpected error must not reject the request: the pipeline decides.
-      reportUnexpected(this.services, request, error);
+      reportFailure(this.services, request, { error, message: policyFailed });
     }
   }
 
@@ -167,19 +167,15 @@ export class GatewayHost {
   }
 }
 
-type Services = Pick<RouterServices, 'log' | 'reportError'>;
+const policyFailed = 'a policy failed';
 
 /** The Express error handler: responds with a problem document; logs and reports unexpected errors. */
-function createErrorHandler(services: Services): ErrorRequestHandler {
+function createErrorHandler(services: FailureReporter): ErrorRequestHandler {
   // Express recognises an error handler by its four parameters.
   // oxlint-disable-next-line max-params
   return function handleError(error: unknown, request, response, _next) {
     const problem = respondWithProblem(request, response, error);
-    if (problem.code === 'internal-error') reportUnexpected(services, request, problem.cause);
+    if (problem.code === 'internal-error')
+      reportFailure(services, request, { error: problem.cause, message: policyFailed });
   };
-}
-
-function reportUnexpected({ log, reportError }: Services, request: IncomingMessage, error: unknown): void {
-  log.error(failureFields(request, error), 'a policy failed');
-  reportError(error, { code: 'internal-error', ...requestFields(request) });
 }

@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
-import { mistakesIn } from './check-description.ts';
 import type { Endpoint, ListedOperation } from './description.ts';
 import { yamlOptions } from '#lib/json/yaml-options.ts';
 import type { Components, Method, Operation, Parameter } from './openapi.ts';
@@ -14,8 +13,8 @@ export interface BackEndDescription {
   readonly file: string;
   readonly paths: Readonly<Record<string, PathItem | null>>;
   readonly components: Components;
-  /** One message for each mistake in the file, with its place in the file. */
-  readonly mistakes: readonly string[];
+  /** The parsed file. */
+  readonly content: unknown;
 }
 
 /** A parsed file. */
@@ -34,7 +33,7 @@ interface PathItem {
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
 /** Cache of parsed files by path, each with the text that was parsed, because parsing YAML is slow. */
-const parsed = new Map<string, { text: string; content: Content | null; mistakes: readonly string[] }>();
+const parsed = new Map<string, { text: string; content: Content | null }>();
 
 /**
  * Reads a fragment.
@@ -42,27 +41,25 @@ const parsed = new Map<string, { text: string; content: Content | null; mistakes
  * @throws Error when the file cannot be read or has no paths
  */
 export function readBackEndDescription(file: string, rootDir: string): BackEndDescription {
-  let known: ReturnType<typeof parseOnce>;
+  let content: Content | null;
   try {
     const path = resolve(rootDir, file);
-    known = parseOnce(path, readFileSync(path, 'utf8'));
+    content = parseOnce(path, readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  const { content, mistakes } = known;
   const { paths, components } = content ?? {};
   // YAML parses a key without content as null.
   if (paths === undefined || paths === null) throw new Error(`${file} has no paths`);
-  return { file, paths, components: components ?? {}, mistakes };
+  return { file, paths, components: components ?? {}, content };
 }
 
-function parseOnce(path: string, text: string): { content: Content | null; mistakes: readonly string[] } {
+function parseOnce(path: string, text: string): Content | null {
   const known = parsed.get(path);
-  if (known?.text === text) return known;
+  if (known?.text === text) return known.content;
   const content = parse(text, yamlOptions) as Content | null;
-  const added = { text, content, mistakes: mistakesIn(content) };
-  parsed.set(path, added);
-  return added;
+  parsed.set(path, { text, content });
+  return content;
 }
 
 /**

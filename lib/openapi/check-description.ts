@@ -1,6 +1,7 @@
 // Finds mistakes in the OpenAPI file of a back end: unknown keys of path items, and references that lead to nothing.
 
-import { formatPath, type Path, pathOfPointer } from '#lib/conductor/definitions/json-text.ts';
+import { formatPath, type Path } from '#lib/conductor/definitions/json-text.ts';
+import type { Components } from './openapi.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -22,9 +23,13 @@ const mapFields = new Set([
   ...['pathItems', 'content', 'encoding'],
 ]);
 
-/** Returns one message for each mistake, with its place. @param content the parsed file */
-export function mistakesIn(content: unknown): string[] {
-  return isObject(content) ? [...unknownFields(content), ...unresolvedReferences(content)] : [];
+/**
+ * Returns one message for each mistake, with its place.
+ * @param content the parsed file
+ * @param own components of the router's document, to which the file may refer
+ */
+export function mistakesIn(content: unknown, own: Components): string[] {
+  return isObject(content) ? [...unknownFields(content), ...unresolvedReferences(content, { components: own })] : [];
 }
 
 function unknownFields({ paths }: JsonObject): string[] {
@@ -42,7 +47,7 @@ function isFieldOfPathItem(field: string): boolean {
   return methods.includes(field.toLowerCase()) || otherFields.includes(field) || field.startsWith('x-');
 }
 
-function unresolvedReferences(content: JsonObject): string[] {
+function unresolvedReferences(content: JsonObject, ownDocument: object): string[] {
   const found: string[] = [];
   // Aliases refer to the same object, possibly thousands of times.
   const visited = new Set<object>();
@@ -55,7 +60,7 @@ function unresolvedReferences(content: JsonObject): string[] {
     const object = value as JsonObject;
     const { $ref: reference, $id: id } = isMap ? {} : object;
     const inner = typeof id === 'string' ? object : base;
-    if (typeof reference === 'string' && !resolves(reference, [inner, content]))
+    if (typeof reference === 'string' && !resolves(reference, [inner, content, ownDocument]))
       found.push(`${formatPath(path)}: there is no ${reference} in this file`);
     for (const [field, child] of Object.entries(object)) {
       if (!isMap && (dataFields.has(field) || field.startsWith('x-'))) continue;
@@ -69,11 +74,12 @@ function unresolvedReferences(content: JsonObject): string[] {
 /** Returns false for a JSON pointer (RFC 6901) that leads to nothing in any of the objects. */
 function resolves(reference: string, objects: readonly object[]): boolean {
   if (!reference.startsWith('#/')) return true;
-  const pointer = reference.slice(1);
-  return objects.some((object) => hasValue(object, pathOfPointer(decode(pointer))));
+  const steps = decode(reference).split('/').slice(1);
+  const path = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return objects.some((object) => hasValue(object, path));
 }
 
-function hasValue(object: object, path: Path): boolean {
+function hasValue(object: object, path: readonly string[]): boolean {
   let value: unknown = object;
   for (const step of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return false;

@@ -26,8 +26,8 @@ export interface ReadyMessage {
 
 /**
  * Runs a program until SIGTERM, SIGINT, the exit of its launcher (the IPC channel closes) or an uncaught exception. A
- * signal during the stop ends the process at once, except for the SIGTERM that the exit of the launcher causes, and for
- * a repetition of the same signal within a second. Exceptions during the stop are only logged. SIGHUP reloads the
+ * second signal ends the process at once, except for the SIGTERM that the exit of the launcher causes, and for a
+ * repetition of the same signal within a second. Exceptions during the stop are only logged. SIGHUP reloads the
  * configuration; a SIGHUP during startup takes effect once the program is ready.
  * Exit codes: 0 = stopped gracefully, 1 = could not start, had an uncaught exception, could not stop, or was ended
  * during the stop, 128 + number of the signal = ended by a signal during startup.
@@ -112,42 +112,45 @@ function reloadOnSignal(log: Logger): { ready(running: RunningProgram): void } {
   };
 }
 
+/** Time after the exit of the launcher in which a SIGTERM does not count, in milliseconds. */
+const sigtermOfLauncherMs = 2_000;
+
 /** Stops the program on a signal, on the exit of the launcher and on an uncaught exception. */
 function stopOnRequest(log: Logger, running: RunningProgram): void {
   let isStopping = false;
-  let isSigtermOfLauncher = false;
+  let launcherExitedAt = Number.NEGATIVE_INFINITY;
   let hasFailed = false;
-  const request = stopRequestHandler({
-    stop(reason) {
-      isStopping = true;
-      log.info({ reason }, 'stopping');
-      stopInTime(running).then(
-        () => process.exit(hasFailed ? 1 : 0),
-        (error: unknown) => {
-          log.error(errorFields(error), 'graceful stop failed');
-          process.exit(1);
-        },
-      );
-    },
-    end(reason) {
-      log.warn({ reason }, 'second request to stop: exiting immediately');
-      process.exit(1);
-    },
-  });
+  const stop = (reason: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ reason }, 'stopping');
+    stopInTime(running).then(
+      () => process.exit(hasFailed ? 1 : 0),
+      (error: unknown) => {
+        log.error(errorFields(error), 'graceful stop failed');
+        process.exit(1);
+      },
+    );
+  };
+  const end = (reason: string) => {
+    log.warn({ reason }, 'second request to stop: exiting immediately');
+    process.exit(1);
+  };
+  const request = stopRequestHandler({ stop, end });
   process.on('SIGTERM', () => {
-    if (isSigtermOfLauncher) isSigtermOfLauncher = false;
-    else request('SIGTERM');
+    // The exit of the launcher also causes a SIGTERM (dev/setup/exit-with-parent.*).
+    if (performance.now() - launcherExitedAt > sigtermOfLauncherMs) request('SIGTERM');
   });
   process.on('SIGINT', () => request('SIGINT'));
   process.on('disconnect', () => {
-    // The exit of the launcher closes the IPC channel and also causes a SIGTERM (dev/setup/exit-with-parent.*).
-    isSigtermOfLauncher = true;
+    launcherExitedAt = performance.now();
     if (!isStopping) request('the launcher has exited');
   });
   process.on('uncaughtException', (error: unknown) => {
     // A line of level fatal blocks the process until the log is flushed, which must not delay the drain again and again.
     log[hasFailed ? 'error' : 'fatal'](exceptionFields(error), 'uncaught exception');
     hasFailed = true;
-    if (!isStopping) request('an uncaught exception');
+    // This is no request: the first signal during this stop, as from a rolling update, must not cut it short.
+    stop('an uncaught exception');
   });
 }

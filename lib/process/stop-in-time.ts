@@ -11,15 +11,15 @@ export interface StoppableProgram {
 }
 
 /**
- * Time for everything except the drain, in milliseconds. It is longer than stops usually take: a component of the
+ * Time for everything except the drain, in milliseconds. It is longer than stops usually take: each component of the
  * router may take 60 s (gateway/snapshots/stops.ts).
  */
-const besidesDrainMs = 120_000;
+const besidesDrainMs = 300_000;
 
 /**
  * Stops a program gracefully. After an uncaught exception, nothing else may end the process: what the stop waits for may
  * never happen, and no supervisor has asked for the stop.
- * @throws Error when the stop fails, or has not ended two minutes after the longest drain
+ * @throws Error when the stop fails, or has not ended five minutes after the longest drain
  */
 export async function stopInTime(program: StoppableProgram): Promise<void> {
   const drainMs = program.drainMs?.() ?? 0;

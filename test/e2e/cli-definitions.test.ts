@@ -628,7 +628,7 @@ describe('dump', () => {
   it('reports names that the engine does not have, and exits with 1', async () => {
     const { exitCode, stderr } = await into('--only', 'nope-*');
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`the engine has no definition with a name like *${files.suffix}* or nope-*`);
+    expect(stderr).toContain(`the engine has no definitions with a name like *${files.suffix}* or nope-*`);
   });
 
   it('control characters in a definition are escaped for the terminal', async () => {

@@ -3,7 +3,7 @@
 
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { expectationOf } from '#lib/json/schema-expectation.ts';
-import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type Path, formatPath, locate, parseJsonText, pathOfPointer } from './json-text.ts';
@@ -153,10 +153,7 @@ function readFile<T>(kind: Kind<T>, name: string, reading: Reading): DefinitionF
   const text = attempt(() => readText(join(reading.rootDir, file)));
   if (text === undefined) return [];
   if (text instanceof Error) {
-    const isDangling = text.code === 'ENOENT';
-    reading.problems.push(
-      `${file}: ${isDangling ? 'is a symbolic link to a file that does not exist' : cannotBeRead(text)}`,
-    );
+    reading.problems.push(`${file}: ${cannotBeRead(text)}`);
     reading.unreadable.push(file);
     return [];
   }
@@ -166,9 +163,21 @@ function readFile<T>(kind: Kind<T>, name: string, reading: Reading): DefinitionF
   return definition === undefined ? [] : [{ file, text, definition }];
 }
 
-/** Returns the text of a file, or of the file to which a symbolic link leads; undefined for anything but a file. */
+/**
+ * Returns the text of a file, or of the file to which a symbolic link leads; undefined for a folder such as
+ * `workflows/tasks`, and for a file that was removed after its folder was listed.
+ * @throws Error when there is no readable file where there should be one
+ */
 function readText(path: string): string | undefined {
-  return statSync(path).isFile() ? readFileSync(path, 'utf8') : undefined;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isFile() === true) return readFileSync(path, 'utf8');
+  if (stats === undefined) {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+    throw new Error('it is a symbolic link to a file that does not exist');
+  }
+  // Docker creates a folder when the source of a bind mount is missing.
+  if (path.endsWith('.json')) throw new Error('it is not a file');
+  return undefined;
 }
 
 /** Returns the result of reading, or the error of the file system. */

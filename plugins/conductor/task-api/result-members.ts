@@ -11,8 +11,6 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The types of an object's members. Any of them may be missing or null, and other members are ignored. */
 type Members = Readonly<Record<string, MemberType>>;
 
-/** An id: the engine would convert a number, whose length nobody limits. */
-const string: MemberType = { expected: 'a string', accepts: (value) => typeof value === 'string' };
 /** The engine converts numbers and booleans to text. Conductor's Python SDK sends a number as the reason of an OSError. */
 const text: MemberType = {
   expected: 'a string',
@@ -28,9 +26,12 @@ const integer: MemberType = {
 };
 /**
  * The engine also takes 1 and "true" for true. These are refused, so that the router and the engine cannot disagree on
- * whether a result extends the lease.
+ * whether a result extends the lease. What the engine takes for false is accepted.
  */
-const boolean: MemberType = { expected: 'true or false', accepts: (value) => typeof value === 'boolean' };
+const boolean: MemberType = {
+  expected: 'true or false',
+  accepts: (value) => typeof value === 'boolean' || value === 0 || value === 'false' || value === '',
+};
 const object: MemberType = { expected: 'an object', accepts: isObject };
 
 const logMembers: Members = { log: text, taskId: text, createdTime: integer };
@@ -58,7 +59,7 @@ const metadata: MemberType = {
 
 /** The members of Conductor's `TaskResult`, except those that a result must have and those that a worker cannot set. */
 const resultMembers: Members = {
-  workerId: string,
+  workerId: text,
   reasonForIncompletion: text,
   callbackAfterSeconds: integer,
   outputData: object,

@@ -29,7 +29,7 @@ const idFields = ['taskId', 'workflowInstanceId', 'workerId'] as const;
 
 /**
  * Parses and validates a task result.
- * @returns the result; a reason and a delay that the engine would convert are converted
+ * @returns the result; a worker id, a reason and a delay that the engine would convert are converted
  * @throws Problem `malformed-request` (400)
  */
 export function parseTaskResult(body: Buffer): TaskResult {
@@ -38,7 +38,7 @@ export function parseTaskResult(body: Buffer): TaskResult {
     refuse('A task result must be JSON with taskId, workflowInstanceId and status.');
   const problem = problemOfMembers(result);
   if (problem !== undefined) refuse(problem);
-  const wrongId = idFields.find((name) => typeof result[name] === 'string' && isUnsafe(result[name]));
+  const wrongId = idFields.find((name) => result[name] != null && isUnsafe(String(result[name])));
   if (wrongId !== undefined)
     refuse(`${wrongId} of a task result has control characters or more than ${maxIdLength} characters.`);
   // The engine ignores the status of a lease extension, and Conductor's Python SDK sends none.
@@ -53,9 +53,10 @@ export function parseTaskResult(body: Buffer): TaskResult {
 
 /** Converts values to the types of {@link TaskResult}, as the engine does. */
 function convert(result: TaskResult): TaskResult {
-  const { reasonForIncompletion: reason, callbackAfterSeconds: seconds } = result;
+  const { workerId, reasonForIncompletion: reason, callbackAfterSeconds: seconds } = result;
   return {
     ...result,
+    ...(workerId == null ? {} : { workerId: String(workerId) }),
     ...(reason == null ? {} : { reasonForIncompletion: String(reason) }),
     ...(seconds == null ? {} : { callbackAfterSeconds: toInteger(seconds) }),
   };

@@ -4,10 +4,15 @@
 import { longestMs } from '#lib/config/key-types.ts';
 import { type Static, Type } from '#lib/json/json-schema.ts';
 import { notRoutedBelow, readBackEndDescription } from '#lib/openapi/back-end-description.ts';
+import { mistakesIn } from '#lib/openapi/check-description.ts';
+import { commonHeaders } from '#lib/openapi/headers.ts';
+import type { Components } from '#lib/openapi/openapi.ts';
+import { problemSchemas } from '#lib/openapi/problem-responses.ts';
 import { templateOf } from '#lib/openapi/templates.ts';
 import { readPinnedVersions } from '#lib/conductor/definitions/pinned-versions.ts';
 import { declarePolicy, type ParameterProblem, type PolicyContext } from '../../../gateway/plugin-api/plugin-api.ts';
 import type { GatewayRoute } from '../../../gateway/plugin-api/gateway-routes.ts';
+import { executionComponents } from '../async-executions/describe-async.ts';
 import { compressParameter } from '../execution/compress-response.ts';
 import { linkProblems } from '../execution/links.ts';
 import { describeWorkflow } from './describe-workflow.ts';
@@ -162,6 +167,11 @@ export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Pa
   );
 }
 
+/** Returns the components of the router's document to which the description of a back end may refer. */
+function ownComponents(): Components {
+  return { schemas: { ...problemSchemas(), ...executionComponents.schemas }, headers: commonHeaders };
+}
+
 /**
  * Reports paths that OpenAPI cannot express, and back-end descriptions that are unreadable, contain mistakes or have
  * paths that are not routed.
@@ -174,7 +184,7 @@ function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }
     parameter = 'openapi';
     const description = readBackEndDescription(openapi, rootDir);
     return [
-      ...description.mistakes.map((mistake) => `${openapi}: ${mistake}`),
+      ...mistakesIn(description.content, ownComponents()).map((mistake) => `${openapi}: ${mistake}`),
       ...endpoints.flatMap((endpoint) => notRoutedBelow(description, prefix, endpoint)),
     ].map((message) => ({ message, parameter }));
   } catch (error) {

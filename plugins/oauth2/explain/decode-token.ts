@@ -40,7 +40,7 @@ export function showClaims({ header, claims }: DecodedToken): ShownClaims {
   const other = Object.keys(claims).filter((name) => !shown.includes(name));
   return {
     ...field('algorithm', header['alg']),
-    ...field('keyId', header['kid']),
+    ...field('keyId', header['kid'] === '' ? undefined : header['kid']),
     ...field('type', header['typ']),
     ...field('issuer', claims['iss']),
     ...field('audience', claims['aud']),

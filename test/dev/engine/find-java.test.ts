@@ -98,7 +98,7 @@ describe('noEngineMessage', () => {
       '  /nowhere/jvm: none',
       '  Docker: no daemon responds',
       'Do one of these:',
-      '  - install a JDK 21 or newer and Maven, and set JAVA_HOME if the JDK is not found',
+      '  - install Maven and JDK 21 or newer, and set JAVA_HOME if the JDK is not found',
       '  - install and start Docker',
       'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
     ]);
@@ -112,7 +112,7 @@ describe('noEngineMessage', () => {
       '  PATH: none',
       '  /nowhere/jvm: none',
       'Do one of these:',
-      '  - install a JDK 21 or newer and Maven, and set JAVA_HOME if the JDK is not found',
+      '  - install Maven and JDK 21 or newer, and set JAVA_HOME if the JDK is not found',
       '  - start without --store redis',
       'An engine that is already running can be used with CONDUCTOR_URL=http://host:port.',
     ]);

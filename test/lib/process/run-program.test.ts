@@ -198,10 +198,15 @@ describe('an uncaught exception', () => {
     expect(output()).toContain('has drained');
   });
 
-  it('followed by a signal ends a program at once', async () => {
+  it('followed by a signal: the stop continues; a second signal ends the program at once', async () => {
     const { child, output, ended } = await startStopping();
     child.kill('SIGTERM');
+    child.kill('SIGUSR2');
+    // Signals are handled in order: the exception shows that the first one has not ended the program.
+    await pollUntil('the next exception', () => linesOf(output()).length === 2);
+    child.kill('SIGINT');
     expect(await ended).toEqual([1, null]);
+    expect(output()).toContain('exiting immediately');
     expect(output()).not.toContain('has drained');
   });
 

@@ -156,7 +156,7 @@ describe('a symbolic link in a folder of definitions', () => {
         given.remove(moviesWF);
         symlinkSync('..data/moviesWF.v1.json', join(given.dir, moviesWF));
       },
-      /^workflows\/moviesWF\.v1\.json: is a symbolic link to a file that does not exist$/,
+      /^workflows\/moviesWF\.v1\.json: cannot be read: it is a symbolic link to a file that does not exist$/,
     ],
     [
       'to itself',
@@ -165,6 +165,14 @@ describe('a symbolic link in a folder of definitions', () => {
         symlinkSync('moviesWF.v1.json', join(given.dir, moviesWF));
       },
       /^workflows\/moviesWF\.v1\.json: cannot be read: ELOOP/,
+    ],
+    [
+      'to a folder',
+      (given) => {
+        given.remove(moviesWF);
+        symlinkSync('tasks', join(given.dir, moviesWF));
+      },
+      /^workflows\/moviesWF\.v1\.json: cannot be read: it is not a file$/,
     ],
     [
       'to a file that is not JSON',
@@ -182,7 +190,7 @@ describe('a symbolic link in a folder of definitions', () => {
     copy.write('workflows/tasks/movies_intake.json', '{');
     const problems = [
       expect.stringMatching(/^workflows\/tasks\/movies_intake\.json:1:2: /),
-      'event-handlers/lost.json: is a symbolic link to a file that does not exist',
+      'event-handlers/lost.json: cannot be read: it is a symbolic link to a file that does not exist',
     ];
     expect(problemsIn(copy.dir)).toEqual(problems);
     expect(() => loadDefinitions(copy.dir)).toThrow(expect.objectContaining({ problems }));

@@ -124,10 +124,12 @@ describe('a result', () => {
       );
   });
 
-  it('with a number as an id: refused by name', () => {
-    expect(() => parse({ workerId: 5 })).toThrow(
-      expect.objectContaining({ code: 'malformed-request', detail: 'workerId of a task result must be a string.' }),
-    );
+  it('with a number as the worker id: valid, and converted as the engine does', () => {
+    expect(parse({ workerId: 4711 }).workerId).toBe('4711');
+  });
+
+  it.each([0, 'false', ''])('with extendLease %j, which the engine takes for false: valid', (extendLease) => {
+    expect(parse({ extendLease })).toMatchObject({ status: result.status });
   });
 
   it.each(['true', 1])('with extendLease %j, which only the engine would take for true: refused', (extendLease) => {
