@@ -27,8 +27,7 @@ export interface EngineAccessOptions extends FolderOptions {
 }
 
 /**
- * Adds `--dir` and `--engine`. Commands whose calls the router does not forward use this function instead of
- * `addEngineOptions`.
+ * Adds `--dir` and `--engine`. For commands whose calls the router does not forward, instead of `addEngineOptions`.
  */
 export function addEngineOption(command: Command): Command {
   return addDirOption(command).option(

@@ -19,7 +19,7 @@ export class ResourceMetrics extends PromRegistry {
     this.#names.push((metric as unknown as { name: string }).name);
   }
 
-  /** Returns the metric with this name, including metrics of the router and of other resources. */
+  /** Returns the metric with this name, even if it belongs to the router or to another resource. */
   override getSingleMetric<T extends string>(name: string): Metric<T> | undefined {
     return this.#target.getSingleMetric(name) as Metric<T> | undefined;
   }

@@ -1,4 +1,5 @@
-// Decides what executions of mdmWF and mdm-shareWF lack: follow-up executions that MDM requested, or lost tasks.
+// Determines what is missing from an execution of mdmWF or mdm-shareWF: follow-up executions that MDM requested, or
+// lost tasks.
 
 import { notifyTask, systemLoop } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { WholeExecution } from '#lib/conductor/executions/execution.ts';

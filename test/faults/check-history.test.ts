@@ -189,7 +189,7 @@ describe('a history in which something is wrong', () => {
       'I1 answered 503 (not started), but the back end got it',
     ],
     [
-      'I1: two executions applied a write with the same key of a client',
+      'I1: two executions with the same client key applied a write',
       [
         ...[invoke({ operation: 'k' }), received(), applied(), answer(504)],
         ...[invoke({ op: 'b', operation: 'k' }), received({ op: 'b', key: 'e2' }), applied({ op: 'b', key: 'e2' })],
@@ -271,9 +271,9 @@ describe('a history in which something is wrong', () => {
       'I3 an accepted execution is unknown',
     ],
     [
-      'I5: the connection broke although its router ran',
+      'I5: the connection broke although its router was running',
       [invoke({ router: 'two' }), stopped('one'), closed()],
-      'I5 closed without a response (ECONNRESET) although its router ran',
+      'I5 closed without a response (ECONNRESET) although its router was running',
     ],
     ['I2: MDM was not notified', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
     ['I2: MDM counted a change twice', [...good, notified()], 'I2 one request made 2 effective updates of MDM'],

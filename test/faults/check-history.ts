@@ -280,7 +280,7 @@ function* answeredInTime({ invoke, ends }: Operation, faults: readonly Fault[], 
   if (ms > invoke.budgetMs + graceMs && !stopped)
     yield `open for ${Math.round(ms)} ms with a response deadline of ${invoke.budgetMs} ms`;
   if (end.event === 'closed' && end.reason !== 'gone' && !stopped)
-    yield `closed without a response (${end.reason}) although its router ran`;
+    yield `closed without a response (${end.reason}) although its router was running`;
   if (others.length > 0) yield `ended ${ends.length} times`;
 }
 

@@ -99,7 +99,7 @@ export class TaskExchange {
   }
 
   /**
-   * Reports a result. Returns at once; the result is sent again until the engine accepts it or retries are pointless.
+   * Reports a result. Returns at once; the result is sent again until the engine accepts it or further attempts are pointless.
    */
   update(result: TaskResult): void {
     this.#results.add(result);

@@ -56,7 +56,7 @@ export function endingOfError(error: unknown): ExecutionEnding {
   return { problem: toProblem(error).code, clientGone: false };
 }
 
-/** Resolves when the execution has ended. After a 202 response, the execution ends later than the response is sent. */
+/** Resolves when the execution has ended. With a 202, the response is sent before the execution ends. */
 export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEnding> {
   const settled = await outcome;
   if (settled.kind === 'accepted') return settled.settled;

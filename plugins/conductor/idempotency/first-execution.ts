@@ -17,8 +17,8 @@ import { inboundOf } from '../execution/client-executions.ts';
 export type KeyedExecutions = Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole' | 'decide'>;
 
 /**
- * Minimum age, in milliseconds, of an execution without a row in the index for which the engine is asked to repeat the
- * evaluation.
+ * Minimum age, in milliseconds, at which the engine is asked to evaluate an execution again that has no row in the
+ * index.
  */
 const unindexedMs = 60_000;
 

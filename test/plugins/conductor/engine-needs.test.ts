@@ -44,7 +44,7 @@ it.each([
   ['refuses OPTIONS', { status: 405 }],
   ['forbids the check', { status: 403 }],
   ['names no methods', { headers: {} }],
-])('a proxy in front of the engine that %s → nothing is reported as missing', async (_title, response) => {
+])('an engine behind a proxy that %s → nothing is reported as missing', async (_title, response) => {
   expect(await new EngineNeeds(engineWith({ [sync]: response }), () => []).missingCalls()).toEqual([]);
 });
 
