@@ -446,16 +446,24 @@ describe('records of executions', requires('redis'), () => {
   it.each([
     ['has not said yet', (): SendRequest => engine.call],
     ['does not say', (): SendRequest => async () => Promise.reject(new Error('no response'))],
-  ])('records polled tasks and the ends of executions while the engine %s whether it has an index', async (_state, callOf) => {
-    recorder = new RedisRecorder(records, new IndexPresence(callOf()));
-    const id = engine.start({ name: 'mdmWF', version: 1, correlationId: 'patch-1', input: { executionId: 'patch-1' } });
-    await recorder.polled([engine.taskOf(id)]);
-    expect(await records.notOpen([id])).toEqual([]);
-    recorder = new RedisRecorder(records, new IndexPresence(callOf()));
-    recorder.ended(id, 'COMPLETED');
-    await settle();
-    expect(await records.notOpen([id])).toEqual([id]);
-  });
+  ])(
+    'records polled tasks and the ends of executions while the engine %s whether it has an index',
+    async (_state, callOf) => {
+      recorder = new RedisRecorder(records, new IndexPresence(callOf()));
+      const id = engine.start({
+        name: 'mdmWF',
+        version: 1,
+        correlationId: 'patch-1',
+        input: { executionId: 'patch-1' },
+      });
+      await recorder.polled([engine.taskOf(id)]);
+      expect(await records.notOpen([id])).toEqual([]);
+      recorder = new RedisRecorder(records, new IndexPresence(callOf()));
+      recorder.ended(id, 'COMPLETED');
+      await settle();
+      expect(await records.notOpen([id])).toEqual([id]);
+    },
+  );
 
   it('records nothing when the engine turns out to have an index', async () => {
     const withIndex: SendRequest = async () => ({ status: 400, headers: {}, body: Buffer.from('{}') });
