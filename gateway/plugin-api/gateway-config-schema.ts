@@ -5,8 +5,8 @@ import type { Path } from '#lib/conductor/definitions/json-text.ts';
 
 const strict = { additionalProperties: false } as const;
 const names = Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true });
-/** A pattern of Express, such as `/books/:id`, `*` or `(/v1)?/books`. Any other first character would match no path. */
-const path = Type.String({ pattern: '^[/*(]' });
+/** A pattern of Express, such as `/books/:id` or `*`. It must have a template of OpenAPI (lib/openapi/templates.ts). */
+const path = Type.String({ pattern: '^[/*]' });
 
 /** Methods that an endpoint can name. GET implies HEAD. */
 export const routableMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

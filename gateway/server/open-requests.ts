@@ -6,12 +6,20 @@ import { contextOf } from '../plugin-api/request-context.ts';
 
 /** The responses that have not closed yet. */
 export class OpenRequests {
-  readonly #responses = new Set<ServerResponse>();
+  /** Each with a promise of its end. */
+  readonly #responses = new Map<ServerResponse, Promise<void>>();
 
-  /** Counts a request as in flight until its response has closed. */
+  /**
+   * Counts a request as in flight until its response has closed. Call it before any policy sees the response: if a
+   * listener throws, the listeners that were added after it are not called.
+   */
   add(response: ServerResponse): void {
-    this.#responses.add(response);
-    response.once('close', () => this.#responses.delete(response));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#responses.set(response, promise);
+    response.once('close', () => {
+      this.#responses.delete(response);
+      resolve();
+    });
   }
 
   /**
@@ -33,13 +41,11 @@ export class OpenRequests {
    */
   markCutOff(): void {
     const reason = 'shutting-down: the router closed the connection before the response was complete';
-    for (const { req } of this.#responses) Object.assign(contextOf(req), { reason, isCutOff: true });
+    for (const { req } of this.#responses.keys()) Object.assign(contextOf(req), { reason, isCutOff: true });
   }
 
   /** Waits until the responses that are open now have closed, and so have been logged. */
   async closed(): Promise<void> {
-    await Promise.all(
-      [...this.#responses].map((response) => new Promise((resolve) => response.once('close', resolve))),
-    );
+    await Promise.all(this.#responses.values());
   }
 }

@@ -1,5 +1,6 @@
 // Finds mistakes in the OpenAPI file of a back end: unknown keys of path items, and references that lead to nothing.
 
+import { Attachment } from '#lib/gc/attachment.ts';
 import { formatPath, type Path } from '#lib/conductor/definitions/json-text.ts';
 import type { Components } from './openapi.ts';
 
@@ -23,13 +24,22 @@ const mapFields = new Set([
   ...['pathItems', 'content', 'encoding'],
 ]);
 
+/** Mistakes by parsed file, because many routes can share a large file. */
+const known = new Attachment<object, readonly string[]>('mistakes');
+
 /**
- * Returns one message for each mistake, with its place.
+ * Returns one message for each mistake, with its place. Later calls for the same object return the result of the first.
  * @param content the parsed file
  * @param own components of the router's document, to which the file may refer
  */
-export function mistakesIn(content: unknown, own: Components): string[] {
-  return isObject(content) ? [...unknownFields(content), ...unresolvedReferences(content, { components: own })] : [];
+export function mistakesIn(content: unknown, own: Components): readonly string[] {
+  if (!isObject(content)) return [];
+  const mistakes = known.get(content) ?? [
+    ...unknownFields(content),
+    ...unresolvedReferences(content, { components: own }),
+  ];
+  known.set(content, mistakes);
+  return mistakes;
 }
 
 function unknownFields({ paths }: JsonObject): string[] {

@@ -1,4 +1,5 @@
-// Tests of a router process whose policy leaves a stray rejection: it drains, and requests in flight get their responses.
+// Tests of a router process whose policy leaves a stray rejection or has a listener that throws: it drains, and requests
+// in flight get their responses.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,6 +22,12 @@ const handlers = {
     console.log('slow request');
     response.end(String(await answers));
   },
+  broken(request, response) {
+    response.on('close', () => {
+      throw new Error('broken listener');
+    });
+    console.log('broken request');
+  },
   stray(request, response) {
     void Promise.reject(new Error('stray'));
     response.end('strayed');
@@ -36,11 +43,12 @@ export function init({ registerPolicy }) {
 
 const map = `
 http: { hostname: 127.0.0.1, port: '\${router.port}' }
-apiEndpoints: { slow: { paths: /slow }, stray: { paths: /stray } }
+apiEndpoints: { slow: { paths: /slow }, broken: { paths: /broken }, stray: { paths: /stray } }
 plugins: { strays: { package: ${join(dir, 'plugin.ts')} } }
-policies: [slow, stray]
+policies: [slow, broken, stray]
 pipelines:
   slow: { apiEndpoints: [slow], policies: [{ slow: [] }] }
+  broken: { apiEndpoints: [broken], policies: [{ broken: [] }] }
   stray: { apiEndpoints: [stray], policies: [{ stray: [] }] }
 `;
 
@@ -68,7 +76,7 @@ async function startWithRequest(env: Record<string, string> = {}) {
   await pollUntil('the request to arrive', () => output().includes('slow request'));
   const stray = () => fetch(`${ready['url']}/stray`).then((response) => response.text());
   const readiness = async () => (await fetch(`${ready['operationsUrl']}/health/ready`)).json();
-  return { child, output, ended, answer, stray, readiness };
+  return { child, output, ended, answer, stray, readiness, url: String(ready['url']) };
 }
 
 it('responds to the request in flight, is not ready meanwhile, and exits with 1', async () => {
@@ -89,4 +97,14 @@ it('a request that never ends is cut off after router.drainMs', async () => {
   expect(await ended).toEqual([1, null]);
   expect(output()).toContain('"stopping"');
   expect(output()).toMatch(/"status":504.*"response cut off"/);
+});
+
+it('a listener that throws when its response closes does not hold up the stop', async () => {
+  const { child, output, ended, url } = await startWithRequest({ ROUTER_DRAINMS: '300' });
+  void fetch(`${url}/broken`).catch(() => undefined);
+  await pollUntil('the second request to arrive', () => output().includes('broken request'));
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([1, null]);
+  expect(output()).toContain('broken listener');
+  expect(output()).not.toContain('graceful stop failed');
 });

@@ -167,10 +167,11 @@ export function workflowStepsOf(routes: readonly GatewayRoute[]): ReadonlyMap<Pa
   );
 }
 
-/** Returns the components of the router's document to which the description of a back end may refer. */
-function ownComponents(): Components {
-  return { schemas: { ...problemSchemas(), ...executionComponents.schemas }, headers: commonHeaders };
-}
+/** The components of the router's document to which the description of a back end may refer. */
+const ownComponents: Components = {
+  schemas: { ...problemSchemas(), ...executionComponents.schemas },
+  headers: commonHeaders,
+};
 
 /**
  * Reports paths that OpenAPI cannot express, and back-end descriptions that are unreadable, contain mistakes or have
@@ -184,7 +185,7 @@ function describeProblems({ openapi, strip }: Parameters, { endpoints, rootDir }
     parameter = 'openapi';
     const description = readBackEndDescription(openapi, rootDir);
     return [
-      ...mistakesIn(description.content, ownComponents()).map((mistake) => `${openapi}: ${mistake}`),
+      ...mistakesIn(description.content, ownComponents).map((mistake) => `${openapi}: ${mistake}`),
       ...endpoints.flatMap((endpoint) => notRoutedBelow(description, prefix, endpoint)),
     ].map((message) => ({ message, parameter }));
   } catch (error) {

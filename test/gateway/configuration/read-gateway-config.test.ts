@@ -106,9 +106,9 @@ it('rejects paths that no request matches because they do not begin with a slash
     return readGatewayConfig({ file, rootDir, config: {} as Config }).problems.lines;
   };
   expect(problemsOf("two: { paths: rel }, three: { paths: [/three, ':id/x', ''] }")).toEqual([
-    'paths.yml:2:46: apiEndpoints.two.paths: must begin with / or * or (',
-    'paths.yml:2:85: apiEndpoints.three.paths[1]: must begin with / or * or (',
-    'paths.yml:2:94: apiEndpoints.three.paths[2]: must begin with / or * or (',
+    'paths.yml:2:46: apiEndpoints.two.paths: must begin with / or *',
+    'paths.yml:2:85: apiEndpoints.three.paths[1]: must begin with / or *',
+    'paths.yml:2:94: apiEndpoints.three.paths[2]: must begin with / or *',
   ]);
   // `*` matches every path, as in Express Gateway.
   expect(problemsOf("two: { paths: '*' }, three: { paths: [/, /three/*] }")).toEqual([]);
