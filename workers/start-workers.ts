@@ -44,7 +44,7 @@ export interface StartWorkersOptions {
  * reports their results, for at most `workers.drainMs`. If there is no task type to serve, the process logs a warning
  * and stays idle.
  * @throws ConfigError when a task type is unknown or not in this process's pool, a URL is missing, or a worker is for
- *   another task type than the one it is registered for
+ *   a different task type from the one it is registered for
  */
 export async function startWorkers({
   config,
@@ -98,7 +98,7 @@ export async function startWorkers({
   return { ready: { taskTypes: workers.map(({ taskDefName }) => taskDefName), ...identity }, stop };
 }
 
-/** Creates the workers. @throws ConfigError when a worker is for another task type than the one it is registered for */
+/** Creates the workers. @throws ConfigError when a worker is for a different task type from the one it is registered for */
 function createWorkers(selected: readonly SelectedWorker[], dependencies: WorkerDependencies): Worker[] {
   const created = selected.map(({ taskType, create }) => ({ taskType, worker: create(dependencies) }));
   const problems = created

@@ -16,7 +16,7 @@ export interface MavenRun {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Returns the environment for Maven, which `java` runs unless JAVA_HOME is set. */
+/** Returns the environment for Maven. Maven runs on `java` unless JAVA_HOME is set. */
 export function mavenEnvironment(java: Java, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const home = dirname(dirname(java.command));
   // The folder above the shim of a version manager is not a JAVA_HOME.

@@ -167,7 +167,7 @@ interface DispatchPlan {
 
 /**
  * Plans the direct dispatch of the first task. Until the result of the task arrives, the engine keeps the task in a
- * queue that only searches for lost tasks poll. Such a search can deliver a task twice, so only reads are dispatched
+ * queue that is polled only by searches for lost tasks. Such a search can deliver a task twice, so only reads are dispatched
  * directly. Call it only for a request that waits: without a waiting client, no router knows whether a worker has the
  * task.
  * @returns undefined when workers must poll the engine for the task

@@ -63,7 +63,7 @@ const resultMembers: Members = {
   reasonForIncompletion: text,
   callbackAfterSeconds: integer,
   outputData: object,
-  // Of the members that a worker cannot set, SDKs may send the others as empty strings. The engine fails on this one.
+  // A worker cannot set it. SDKs may send other such members as empty strings, but the engine fails on an empty string here.
   outputMessage: object,
   logs,
   extendLease: boolean,
