@@ -119,7 +119,7 @@ function summary({ loaded, gateway, routes, definitions }: CheckedFolder): strin
     ['configuration', `${countOf(set, 'key')} set, all others at their defaults`],
     [
       'gateway.config.yml',
-      `${countOf(gateway?.steps.size ?? 0, 'pipeline')}, ${new Set(routes.map(({ name }) => name)).size} of them with a workflow`,
+      `${countOf(gateway?.steps.size ?? 0, 'pipeline')}, ${new Set(routes.map(({ name }) => name)).size} with a workflow`,
     ],
     [
       'definitions',

@@ -165,7 +165,7 @@ function describeReport({ failure, ...report }: PruneReport, { address, skipped 
     ...(kept > 0 ? [`${countOf(kept, 'execution')} kept (other route, running again, or refused by the engine)`] : []),
     ...(orphans > 0
       ? [
-          `${countOf(orphans, 'index row')} without an execution${events === null ? ": deleting them needs the engine's database" : ', now deleted'}`,
+          `${countOf(orphans, 'index row')} without an execution${events === null ? ": deletion needs the engine's database" : ', now deleted'}`,
         ]
       : []),
     events === null ? paint('faint', skipped) : `${countOf(events, 'event record')} deleted`,

@@ -121,7 +121,7 @@ const wouldBe: Readonly<Record<Repair, string>> = {
 function describe(report: RoundsSummary, { address, note }: { address: string; note?: string }): Outcome {
   const { findings, scanned, inspected, isComplete, failure } = report;
   const open = findings.filter((finding) => !isRepaired(finding)).length;
-  const counts = note === undefined ? `, ${findings.length - open} of them repaired` : '';
+  const counts = note === undefined ? `, ${findings.length - open} repaired` : '';
   const isDone = open === 0 && isComplete;
   const json = {
     ...{ ok: isDone, engine: address, dryRun: note !== undefined, findings },

@@ -14,7 +14,7 @@ import { explainRejection } from '../../plugins/oauth2/explain/explain-refusal.t
 import { createMetrics } from '../../plugins/oauth2/metrics.ts';
 
 const workerScope = 'conductor_worker';
-const whereToRead = `${pathOfPage('how-to/use-your-identity-provider.md')} says what to create there`;
+const whereToRead = `${pathOfPage('how-to/use-your-identity-provider.md')} says what to create at the identity provider`;
 
 /**
  * Checks that the router could verify access tokens, and that the workers would get a token that the router accepts.
@@ -50,7 +50,10 @@ async function checkWorkersClient({ grant, accessTokens }: OAuth2, config: Confi
     if (!(error instanceof InvalidTokenError)) throw error;
     const decoded = decodeToken(token);
     const why = explainRejection(error, decoded === null ? null : showClaims(decoded), config);
-    throw new Error(`The router would reject the token of the ${client}: ${why}. ${whereToRead}.`, { cause: error });
+    throw new Error(
+      `The router would reject the token of the ${client}: ${why}${why.endsWith('?') ? '' : '.'} ${whereToRead}.`,
+      { cause: error },
+    );
   });
   if (!scopes.has(workerScope)) {
     const found = scopes.size === 0 ? 'none' : [...scopes].join(' ');

@@ -110,7 +110,7 @@ function guarded(handler: Handler, policy: string, reporter: FailureReporter): R
     let isDecided = false;
     const pass = (reason?: unknown) => {
       if (isDecided) {
-        const message = `ignored a call of next(): the policy ${policy} had already called it or failed for this request`;
+        const message = `ignored a call to next(): the policy ${policy} had already called it or had failed for this request`;
         if (reason === undefined) reporter.log.error(requestFields(request), message);
         else reportFailure(reporter, request, { error: reason, message });
         return;

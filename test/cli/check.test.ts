@@ -95,13 +95,13 @@ describe('service-router check', () => {
 
   it('two versions with the same tasks: ok, one pipeline, one row of timeouts', async () => {
     const toWorkflows = async () =>
-      /(\d+) of them with a workflow/.exec((await runCli(['check', '--dir', copy.dir])).stdout);
+      /pipelines?, (\d+) with a workflow/.exec((await runCli(['check', '--dir', copy.dir])).stdout);
     const before = (await toWorkflows())?.[1];
     copy.replace('gateway.config.yml', 'version: ${adaptor.workflowVersion}', 'versions: { 1: 10, 2: 90 }');
     const { exitCode, stdout, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(before).toMatch(/\d/);
-    expect(stdout).toContain(`${before} of them with a workflow`);
+    expect(stdout).toContain(`, ${before} with a workflow`);
     expect(stdout.match(/college-adaptor_intake/g)).toHaveLength(1);
   });
 

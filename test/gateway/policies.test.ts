@@ -257,7 +257,7 @@ describe('a policy that fails', () => {
 });
 
 const laterCall = (policy: string) =>
-  `ignored a call of next(): the policy ${policy} had already called it or failed for this request`;
+  `ignored a call to next(): the policy ${policy} had already called it or had failed for this request`;
 const lateFailure = (policy: string) => `the policy ${policy} failed after it had called next(): the request continues`;
 
 describe('a policy that has called next()', () => {

@@ -34,18 +34,18 @@ export class OutageLog {
     this.#log.info({ ms }, 'the engine is back');
   }
 
-  /** Records whether the router refuses the tasks of a type, because of the limits of the workers' client. */
+  /** Records whether the router gives out no tasks of a type, because of the limits of the workers' client. */
   recordAccess(taskType: string, isRefused: boolean): void {
     if (isRefused === this.#refused.has(taskType)) return;
     if (isRefused) {
       this.#refused.add(taskType);
       this.#log.error(
         { taskType },
-        "the router refuses the tasks of this type to the workers' client; retrying (check client.<client>.taskTypes, client.<client>.domains, and that its token has the scope conductor_worker)",
+        "the router gives the workers' client no tasks of this type; retrying (check client.<client>.taskTypes, client.<client>.domains, and that its token has the scope conductor_worker)",
       );
     } else {
       this.#refused.delete(taskType);
-      this.#log.info({ taskType }, "the router allows the tasks of this type to the workers' client again");
+      this.#log.info({ taskType }, "the router gives the workers' client tasks of this type again");
     }
   }
 }

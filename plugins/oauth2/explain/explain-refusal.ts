@@ -51,7 +51,7 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   'critical-extension': () => 'its header requires an extension (crit, b64), and the router supports none',
   'unknown-key': ({ keyId, algorithm }) =>
     keyId === undefined
-      ? 'its header has no kid, which says which key of the identity provider has signed it'
+      ? 'its header has no kid, so it does not say with which key of the identity provider it was signed'
       : `the identity provider has no key ${keyId} for ${algorithm ?? 'its algorithm'}: is the token from another provider, or was the key withdrawn?`,
   signature: (claims) =>
     `its signature does not match the key ${claims.keyId ?? ''}: the token was changed, or signed by somebody else`,
@@ -77,7 +77,7 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
 /** Sentences about an opaque token, whose claims only the introspection response has. */
 const sentencesOfOpaque: Partial<typeof sentences> = {
   issuer: (_, config) =>
-    `its introspection response has another issuer than oauth.issuer (${config['oauth.issuer'] ?? ''})`,
+    `the issuer in its introspection response is not oauth.issuer (${config['oauth.issuer'] ?? ''})`,
   audience: (_, config) =>
     `its introspection response does not have oauth.audience (${config['oauth.audience'] ?? ''}) in aud`,
 };

@@ -184,10 +184,10 @@ describe('outages', () => {
     router.interfere = (call) => (isPoll(call) ? { status: 403 } : undefined);
     await start();
     await pollUntil('some polls', () => router.calls.filter(isPoll).length >= 6);
-    expect([count(/refuses the tasks of this type/), count(/cannot be reached/)]).toEqual([1, 0]);
+    expect([count(/client no tasks of this type/), count(/cannot be reached/)]).toEqual([1, 0]);
     router.interfere = () => undefined;
     await router.result(addMovie());
-    expect([count(/allows the tasks of this type/), count(/is back/)]).toEqual([1, 0]);
+    expect([count(/client tasks of this type again/), count(/is back/)]).toEqual([1, 0]);
   });
 
   test('a task type is refused for a while → two log lines for the type, besides those for an outage', async () => {
@@ -202,8 +202,8 @@ describe('outages', () => {
     expect(started?.lines.filter(({ taskType }) => taskType === 'movies_intake')).toHaveLength(1);
     router.interfere = () => undefined;
     await router.result(addMovie());
-    expect(count(/refuses the tasks of this type/)).toBe(1);
-    expect(count(/allows the tasks of this type/)).toBe(1);
+    expect(count(/client no tasks of this type/)).toBe(1);
+    expect(count(/client tasks of this type again/)).toBe(1);
   });
 
   test('a single connection reset → a retry without a log line', async () => {
