@@ -61,7 +61,7 @@ export interface Router {
   reload(reason: string): Promise<void>;
   /** Drains and stops the router; resolves when all resources are released. */
   stop(): Promise<void>;
-  /** Returns how long `stop` waits at most for load balancers and for requests in flight, in milliseconds. */
+  /** Returns the longest time for which `stop` waits for load balancers and for requests in flight, in milliseconds. */
   drainMs(): number;
 }
 

@@ -3,7 +3,7 @@
 import { formatFailure, type FailureCode } from '#lib/envelope/failure.ts';
 
 /**
- * Ends a task without a result. The message becomes the reason of the failure, which clients may see. It must contain
+ * Ends a task without a result. The message becomes the reason for the failure, which clients may see. It must contain
  * no address and no personal data.
  */
 export class TaskFailure extends Error {

@@ -5,7 +5,7 @@ import type { Path } from '#lib/conductor/definitions/json-text.ts';
 
 const strict = { additionalProperties: false } as const;
 const names = Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true });
-/** A pattern of Express, such as `/books/:id` or `*`. It must have a template of OpenAPI (lib/openapi/templates.ts). */
+/** A path pattern of Express, such as `/books/:id` or `*`. OpenAPI must be able to express it (lib/openapi/templates.ts). */
 const path = Type.String({ pattern: '^[/*]' });
 
 /** Methods that an endpoint can name. GET implies HEAD. */

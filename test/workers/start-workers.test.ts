@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 describe('startWorkers', () => {
-  test('a worker for another task type than its key → one error for each, before anything is polled', async () => {
+  test('workers whose task type differs from their key → one error for each, before anything is polled', async () => {
     const router = await new FakeRouter().start();
     onTestFinished(() => router.stop());
     const registration = (taskDefName: string) =>

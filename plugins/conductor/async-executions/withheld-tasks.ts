@@ -22,7 +22,7 @@ export interface WithheldTasksOptions {
   readonly recorder: Pick<ExecutionRecorder, 'polled'>;
   /** Names of the workflows that clients start. Only their executions can be cancelled. */
   readonly workflows: ReadonlySet<string>;
-  /** Executions whose client waits on this router and does not know the id yet, so that nobody can cancel them. */
+  /** Executions whose client is waiting at this router and does not know the id yet, so nobody can cancel them. */
   readonly waitedFor: ReadonlySet<string>;
   /** Queues a task that may be handed out after all. */
   readonly giveBack: (task: Task) => void;

@@ -13,7 +13,8 @@ export function deadlineReason(waitMs: number): string {
 }
 
 /**
- * Returns the milliseconds in a {@link deadlineReason}, also as older routers wrote it; undefined for other reasons.
+ * Returns the milliseconds in a {@link deadlineReason}, including one that an older router wrote; undefined for other
+ * reasons.
  */
 export function waitMsOf(reason: string | undefined): number | undefined {
   const ms = /^the (?:response deadline has passed|wait budget is spent) \((\d+) ms\)$/.exec(reason ?? '')?.[1];

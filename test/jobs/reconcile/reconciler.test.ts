@@ -114,7 +114,7 @@ it('forgets the executions that it has not repaired when another router leads fo
   expect(started()).toEqual([]);
 });
 
-it('resumes where it stopped after a short time as standby and after a long engine outage as leader', async () => {
+it('after a short time as standby, or a long engine outage as leader, resumes where it stopped', async () => {
   isLeader = true;
   start();
   await vi.advanceTimersByTimeAsync(hour);

@@ -87,14 +87,14 @@ describe('the report of a call without a response', () => {
     expect(conclusiveAfterMs(generalTimeoutMs)).toBe(ms);
   });
 
-  it('does not say that the call ended early when the general timeout was earlier than its own deadline', async () => {
+  it('does not say that the call ended early when the general timeout ended before the call’s deadline', async () => {
     const { engine, reported } = await observedEngine(100);
     await failureOf(engine.startWorkflow(request, 60_000));
     await failureOf(start(engine));
     expect(reported).toMatchObject([unanswered, unanswered]);
   });
 
-  it('does not say that the call ended early when the connection broke before its own deadline', async () => {
+  it('does not say that the call ended early when the connection broke before the call’s deadline', async () => {
     const { engine, server, reported, arrived } = await observedEngine();
     const call = failureOf(engine.startWorkflow(request, 30_000));
     await pollUntil('the call to arrive', () => arrived() === 1);

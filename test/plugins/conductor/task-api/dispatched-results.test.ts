@@ -136,7 +136,7 @@ function setUp(
   };
 }
 
-/** A task that was polled from the engine. As with every write, the engine may not retry it. */
+/** A task that was polled from the engine. As with every write, the engine must not retry it. */
 const polled = (referenceTaskName: string): Task => ({
   ...task,
   ...{ taskId: 'engine-id', referenceTaskName },
@@ -243,7 +243,7 @@ describe('the result of a dispatched task', () => {
     expect([calls.length - before, timers]).toEqual([1, 0]);
   });
 
-  it('that postpones a task that falls due in a long outage: read ever less often, at least every 5 s', async () => {
+  it('that postpones a task that falls due during a long outage: read less and less often, but at least every 5 s', async () => {
     vi.useFakeTimers();
     const { report, calls, engineState, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
