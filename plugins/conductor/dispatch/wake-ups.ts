@@ -42,7 +42,7 @@ export class WakeUps {
   readonly #queues: TaskQueues;
   readonly #peers: Peers;
 
-  /** @param peers receive the wake-ups for which nobody waits on this router */
+  /** @param peers receive the wake-ups for which nobody waits at this router */
   constructor(waiters: CompletionWaiters, queues: TaskQueues, peers: Peers) {
     this.#waiters = waiters;
     this.#queues = queues;

@@ -33,7 +33,7 @@ export interface ExecutionDependencies {
   completions: KnownCompletions;
   /** Names of the workflows that clients start, including those of previous configurations. */
   workflows: Set<string>;
-  /** Ids of executions whose client waits on this router and does not know the id yet. */
+  /** Ids of executions whose client is waiting at this router and does not know the id yet. */
   awaited: Set<string>;
   /** Reads complete executions from the engine. */
   executions: ExecutionApi;
