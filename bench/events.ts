@@ -53,7 +53,7 @@ process.exit(
   }),
 );
 
-/** Starts the stack with one college's adaptor and MDM, and returns the calls of a client. */
+/** Starts the stack with one college's adaptor and MDM, and returns the calls that a client makes. */
 async function startCollege(run: Run, engine: RouterEngine) {
   run.step('starting back ends, router and workers');
   const backEnds = await startOwn(run, 'back-ends', { BACKENDS_PORT: '0' });

@@ -15,8 +15,8 @@ import { startStack } from '../test/stack/stack.ts';
 const kind: EngineKind = process.argv[2] === 'postgresql' ? 'postgresql' : 'sqlite';
 const requests = Number(process.argv[3] ?? 400);
 /**
- * One request in five is a PATCH. The college rejects one PATCH in ten. Each other PATCH starts a workflow that
- * notifies MDM, and a workflow that shares the change with another college.
+ * One request in five is a PATCH. The college rejects one PATCH in ten. Each of the other PATCHes starts a workflow
+ * that notifies MDM, and a workflow that shares the change with another college.
  */
 const isPatch = (index: number) => index % 5 === 0;
 const isRefused = (index: number) => index % 50 === 0;

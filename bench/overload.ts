@@ -151,7 +151,7 @@ async function runPhase(programs: Programs, { name, arrival, seconds, writeShare
   };
   const requests = Array.from({ length: 100 }, (_, index) => ((index * writeShare) % 100 < writeShare ? write : read));
   const probes = startProbes({
-    // Expects 503, because no workers of the other task types run.
+    // Expects 503, because some task types have no workers.
     ready: { url: `${operationsUrl}/health/ready`, accepts: [503] },
     live: { url: `${operationsUrl}/health/live` },
     // A poll that the router holds, because its queue has no tasks.

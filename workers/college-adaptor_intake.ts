@@ -4,7 +4,7 @@ import { adaptorOf } from './back-end/adaptor-of.ts';
 import { createIntake } from './intake.ts';
 import type { Worker, WorkerDependencies } from './worker.ts';
 
-/** Creates the worker. Requires `adaptor.<mis>.url` of the requested college, or `adaptor.url`. */
+/** Creates the worker. Requires `adaptor.<mis>.url` for the requested college, or `adaptor.url`. */
 export function createCollegeAdaptorIntake(dependencies: WorkerDependencies): Worker {
   return {
     taskDefName: 'college-adaptor_intake',

@@ -13,7 +13,7 @@ const ownFile = 'workers/index.ts';
 /**
  * Returns the workers by task type. A worker of the gateway replaces the product's worker for the same task type.
  * @param dir folder of the gateway; its `workers/index.ts`, if it exists, exports `workers`
- * @throws ConfigError when `workers/index.ts` cannot be loaded or does not export such an object, or when a worker is
+ * @throws ConfigError when `workers/index.ts` cannot be loaded or does not export valid `workers`, or when a worker is
  *   in no pool or in an unknown one
  */
 export async function findWorkers(dir: string): Promise<WorkerRegistry> {
@@ -44,7 +44,7 @@ async function importOwn(file: string): Promise<WorkerRegistry> {
   ]);
 }
 
-/** Returns one message for each pool that does not exist and for each worker in no pool: no process would run it. */
+/** Returns one message for each pool that does not exist and each worker in no pool: no process runs such workers. */
 function poolProblems(registry: WorkerRegistry): string[] {
   const advice = `write ${pools.map((pool) => `'${pool}'`).join(' or ')}`;
   return Object.entries(registry).flatMap(([taskType, { pools: given }]) =>

@@ -1,5 +1,5 @@
-// Reads the number of calls that the engine has served from the engine's own metrics. This adds no work during the load
-// and treats all targets equally.
+// Reads from the engine's own metrics how many calls the engine has served. This adds no work during the load and
+// treats all targets equally.
 
 /** A line of the metrics: `http_server_requests_seconds_count{…,uri="/api/…"} <calls>`. */
 const countLine = /^http_server_requests_seconds_count\{.*uri="\/api\/.*\} ([0-9.E+]+)$/gm;

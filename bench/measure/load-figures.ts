@@ -1,4 +1,4 @@
-// Computes figures from the responses to a load: goodput, and how quickly the other requests were rejected.
+// Computes figures from the responses to a load: goodput, and how quickly requests were rejected.
 
 import type { Exchange, LoadSample } from './open-loop.ts';
 import { percentile } from './figures.ts';

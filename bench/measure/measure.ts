@@ -12,7 +12,7 @@ export interface MeasureOptions {
   readonly inFlight: readonly number[];
   readonly repetitions: number;
   readonly seconds: number;
-  /** Length of the load before each measurement. At the start, each target is warmed up once for four times as long. */
+  /** Length of the load before each measurement. First, each target gets one warm-up of four times this length. */
   readonly warmUpSeconds: number;
   /** Returns the number of calls that the engine has served so far; required when a target uses the engine. */
   readonly countEngineCalls?: () => Promise<number>;

@@ -22,7 +22,7 @@ export interface Exchange {
   /** Status of the response; 0 when the connection broke. */
   readonly status: number;
   readonly retryAfter: boolean;
-  /** Time from when the request was due to the end of its response, so that a delay in the sender counts too. */
+  /** Time from the moment when the request was due until the end of its response: a delay in the sender counts too. */
   readonly ms: number;
   /** When the response was complete, in milliseconds since the start of the load. */
   readonly atMs: number;

@@ -26,7 +26,7 @@ function isInstalled(): boolean {
   return existsSync(written) && statSync(written).mtimeMs >= statSync(join(folder, 'package-lock.json')).mtimeMs;
 }
 
-/** Returns the version of a package of bench/peers/package.json. */
+/** Returns the version of a package in bench/peers/package.json. */
 export function versionOf(name: string): string {
   const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;

@@ -48,7 +48,7 @@ export async function startServer(run: Run, options: ServerOptions): Promise<num
 }
 
 /**
- * Starts a program of bench/peers/programs/ and stops it when the run ends.
+ * Starts a program in bench/peers/programs/ and stops it when the run ends.
  * @throws Error with the first lines of its log
  */
 export async function startPeerProgram(
@@ -59,7 +59,7 @@ export async function startPeerProgram(
   const { stateDir } = run;
   const entry = `bench/peers/programs/${name}.mjs`;
   const program = await startProgram({ name, entry, env, stateDir }).catch((error: unknown): never => {
-    // The log is deleted with the run, so the error quotes it.
+    // The log is deleted when the run ends, so the error quotes it.
     const lines = readFileSync(join(stateDir, 'logs', `${name}.log`), 'utf8').split('\n');
     throw new Error(`${entry} did not start: ${lines.slice(0, 5).join(' ')}`, { cause: error });
   });

@@ -46,7 +46,7 @@ export async function startProgram({ entry, env, stateDir, name }: ProgramOption
     stdio: ['ignore', log, log, 'ipc'],
     // JSON cannot represent NaN.
     serialization: 'advanced',
-    // In its own process group, a program does not receive Ctrl-C. Only the bench does, and ends its programs in order.
+    // In its own process group, a program does not receive Ctrl-C. Only the bench does; it ends its programs in order.
     detached: true,
   });
   closeSync(log);

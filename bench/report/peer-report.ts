@@ -62,7 +62,7 @@ export function figuresTable(results: readonly PeerResult[]): string {
 }
 
 /**
- * Returns a list of the first failed request of each system and of every aborted repetition; empty when nothing failed.
+ * Returns a list of all aborted repetitions and of the first failed request of each system; empty when nothing failed.
  */
 export function failureList(results: readonly PeerResult[]): string {
   const failed = results.flatMap(({ title, loads, brokenOff = [] }) => {

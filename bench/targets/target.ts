@@ -1,5 +1,5 @@
-// A target of the benchmark: a system that processes requests. Programs that only this target needs run only while
-// it is measured.
+// A target of the benchmark: a system that processes requests. Programs that only this target needs are started
+// before it is measured and stopped afterwards.
 
 export interface Target {
   readonly name: string;

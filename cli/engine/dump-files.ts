@@ -9,7 +9,7 @@ import type { RegisteredDefinition, RegisteredDefinitions } from '#lib/conductor
 import { type DefinitionKind, isEqual, normaliseDefinition, orderLike } from '#lib/conductor/metadata/normalise.ts';
 import { unifiedDiff } from '#lib/conductor/metadata/unified-diff.ts';
 
-/** The file of one definition of the engine. */
+/** The file for one of the engine's definitions. */
 export interface DumpedFile {
   /** Path relative to the directory, with `/`. */
   readonly file: string;

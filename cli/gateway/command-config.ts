@@ -23,7 +23,7 @@ function valuesOf(stack: RunningStack) {
 }
 
 /**
- * Keys whose values are valid only with the address in another key, which is listed here. The running stack's value of
+ * Keys whose values are valid only with an address, each with the key of that address. The running stack's value of
  * such a key is used only if that address is not configured. If several keys are listed, the one that the command needs
  * decides.
  */

@@ -1,4 +1,4 @@
-// Colours text for terminals with escape sequences, which are removed for streams without colours.
+// Uses escape sequences to colour text for terminals, and removes them for streams without colours.
 
 import { WriteStream } from 'node:tty';
 import { stripVTControlCharacters, styleText } from 'node:util';

@@ -8,7 +8,7 @@ export type BackEndEvent = { readonly at: number; readonly op: string; readonly 
   | { readonly actor: 'back-end'; readonly event: 'received'; readonly method: string; readonly target: string }
   /** A write changed something. */
   | { readonly actor: 'back-end'; readonly event: 'applied'; readonly target: string }
-  /** A repeated write got the stored response of its key and changed nothing. */
+  /** A repeated write got the stored response for its key and changed nothing. */
   | { readonly actor: 'back-end'; readonly event: 'replayed'; readonly target: string }
   /** `effective` is false for a repeated notification. */
   | { readonly actor: 'mdm'; readonly event: 'notified'; readonly executionId: string; readonly effective: boolean }

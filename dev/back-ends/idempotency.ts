@@ -20,7 +20,7 @@ export function idempotencyKeyOf(request: Request): string | undefined {
 }
 
 /**
- * Applies a write, or replays the stored response of its key. Error responses are stored too.
+ * Applies a write, or replays the stored response for its key. Error responses are stored too.
  * @param apply changes the store; runs in the transaction that stores the response
  * @throws BackEndError 422 when the key was used for another request
  */

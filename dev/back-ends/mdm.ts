@@ -100,7 +100,7 @@ function readTime(content: Readonly<Record<string, unknown>>, name: string): str
 interface PersonUpdate {
   readonly misCode: string;
   readonly sisPersonId: string;
-  /** Null when the cccid did not change, so that there is nothing to share. */
+  /** Null when the cccid did not change: there is nothing to share. */
   readonly cccid: string | null;
   /** RFC 3339, UTC. */
   readonly changedAt: string;

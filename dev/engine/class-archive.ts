@@ -1,4 +1,4 @@
-// Creates a class data sharing (CDS) archive for the engine, which cuts its start time to a quarter.
+// Creates a class data sharing (CDS) archive, which cuts the engine's start time to a quarter.
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -6,7 +6,7 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** A file of the cache with its expected size and digest. */
+/** A file in the cache with its expected size and digest. */
 export interface CachedFile {
   readonly fileName: string;
   readonly bytes: number;

@@ -85,7 +85,7 @@ function signalGroup(child, signal) {
   }
 }
 
-/** Calls `onGone` when the npm that started this process has died. Without npm, the parent may end. */
+/** Calls `onGone` when the npm that started this process has died. A parent other than npm may end first. */
 function watchParent(onGone) {
   if (process.env.npm_lifecycle_event === undefined) return () => {};
   const parent = process.ppid;

@@ -22,9 +22,9 @@ export interface StackDomain {
 
 /**
  * Returns the task domains of the colleges, except those in which the stack has no tasks to serve. In a domain, the
- * stack serves the task types whose workers run in every domain. It also serves the back ends' task types that a route
- * with `domainOf` or an event handler queues in this domain. Invalid files are ignored here, because the router and the
- * registration of the definitions report them.
+ * stack serves the task types whose workers run in every domain. It also serves the back ends' task types for which an
+ * event handler, or a route with `domainOf`, queues tasks in this domain. Invalid files are ignored here, because the
+ * router and the registration of the definitions report them.
  * @throws ConfigError when `workers/index.ts` of the gateway cannot be loaded
  */
 export async function stackDomains(config: Config): Promise<StackDomain[]> {

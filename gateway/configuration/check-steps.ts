@@ -28,7 +28,7 @@ export function checkParameters(
     problems.add(at, message, parameter);
 }
 
-/** A condition of Express Gateway. */
+/** An Express Gateway condition. */
 type Condition = NonNullable<PipelineStep['condition']>;
 
 /** Conditions that call methods which Passport adds to requests. */
@@ -37,8 +37,8 @@ const alternative = 'use the policy "bearer" to authenticate clients';
 
 /**
  * Validates the condition of a step and the conditions nested in it. Rejects the conditions that Express Gateway
- * accepts but cannot evaluate: conditions of Passport, and asynchronous conditions, whose policies Express Gateway
- * would mount out of order.
+ * accepts but cannot evaluate: Passport conditions, and asynchronous conditions (with these, Express Gateway would
+ * mount the policies out of order).
  */
 export function checkCondition({ condition, path }: PipelineStep, problems: FileProblems): void {
   if (condition !== undefined) checkAt([...path, 'condition'], condition, problems);
@@ -54,7 +54,7 @@ function checkAt(at: Path, condition: Condition, problems: FileProblems): void {
   const before = problems.count;
   for (const [path, nested] of nestedConditions(condition)) checkAt([...at, ...path], nested, problems);
   for (const error of parameterErrors(condition)) problems.add([...at, ...error.path], error.message, error.key);
-  // Express Gateway would report a problem of a nested condition again, or miss it.
+  // Express Gateway would report a problem in a nested condition again, or miss it.
   if (problems.count > before) return;
   try {
     if (create(condition) instanceof Promise)

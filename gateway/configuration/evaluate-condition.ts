@@ -1,4 +1,4 @@
-// Evaluates the condition of a pipeline step for a planned request, using the code of Express Gateway.
+// Evaluates the condition of a pipeline step for a planned request, using Express Gateway's code.
 
 import { expressGateway } from './express-gateway.ts';
 import type { PipelineStep } from '../plugin-api/gateway-config-schema.ts';

@@ -55,7 +55,7 @@ function letGetImplyHead(conditions: Record<string, CreateCondition>): void {
 }
 
 /**
- * Makes all contexts of Express Gateway share one prototype. Express Gateway creates a new prototype for each request,
+ * Makes all Express Gateway contexts share one prototype. Express Gateway creates a new prototype for each request,
  * and V8 allocates the hidden classes of these prototypes in the old generation. The hidden classes would retain
  * request data until the next full collection, and minor collections would take 30 ms instead of 4 ms. `requestID`, the
  * only per-request value, comes from the request.

@@ -21,7 +21,7 @@ export class FileProblems {
     return this.#found.length;
   }
 
-  /** Returns `file:line:column: path: message` for each problem, in the order of the file, without duplicates. */
+  /** Returns `file:line:column: path: message` for each problem, in file order, without duplicates. */
   get lines(): string[] {
     const ordered = this.#found.toSorted(
       ({ at: one }, { at: other }) => one.line - other.line || one.column - other.column,

@@ -62,8 +62,8 @@ export async function importPlugins(
 }
 
 /**
- * Returns the module to import for a `package`: a file of the gateway, a plugin of the product, or an installed
- * package.
+ * Returns the module to import for a `package`: one of the gateway's files, a plugin that is part of the product,
+ * or an installed package.
  */
 function specifierOf(path: string, rootDir: string): string {
   const [, ofProduct] = /^service-router\/plugins\/([\w-]+)$/.exec(path) ?? [];

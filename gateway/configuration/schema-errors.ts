@@ -14,7 +14,7 @@ export interface SchemaError {
 
 /**
  * Converts Ajv errors.
- * @param errors from Ajv with `allErrors`; of a union (`anyOf`), only the errors of the branch whose type fits are kept
+ * @param errors from Ajv with `allErrors`; for a union (`anyOf`), only errors of the branch whose type fits are kept
  * @param unknown noun for an unknown key in messages; default `key`
  */
 export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): SchemaError[] {
@@ -55,7 +55,7 @@ function isOfOtherBranch(error: ErrorObject, { instancePath }: ErrorObject, erro
   if (error.instancePath !== instancePath || !['type', 'enum', 'const'].includes(keyword)) return false;
   if (errors.some((other) => other.instancePath.startsWith(`${instancePath}/`))) return true;
   const own = errors.filter((other) => other.instancePath === instancePath && other.keyword !== 'anyOf');
-  // The value has the type of a branch whose keys it violates.
+  // The value has the type of a branch, but unknown or missing keys.
   if (own.some((other) => other.keyword === 'additionalProperties' || other.keyword === 'required')) return true;
   return keyword === 'type' && own.some((other) => other.keyword !== 'type');
 }

@@ -69,8 +69,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns the aliases that have no anchor or stand inside the value of their own anchor, and each source of a merge key
- * (`<<`) that is not a map. The parser accepts all of them.
+ * Returns the aliases that have no anchor or stand inside the value of their own anchor, and each merge key (`<<`)
+ * source that is not a map. The parser accepts all of them.
  */
 function faultyReferences(document: Document): { offset: number; message: string }[] {
   const found: { offset: number; message: string }[] = [];

@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 /**
- * Creates the check of `Host`. In a DNS rebinding attack, the host name of a web page resolves to this machine, and the
+ * Creates the `Host` check. In a DNS rebinding attack, the host name of a web page resolves to this machine, and the
  * browser sends that name as `Host`. Therefore, only IP addresses, `localhost` and the given names pass. A request
- * without `Host` (HTTP/1.0) passes, because browsers always send one.
+ * without `Host` (HTTP/1.0) passes, because browsers always send `Host`.
  * @param names host names without a port, upper or lower case
  */
 export function createHostCheck(names: readonly string[]): (request: Pick<IncomingMessage, 'headers'>) => boolean {

@@ -65,7 +65,7 @@ export class RouterReadiness {
   }
 
   /**
-   * Makes every later `ask` report not ready, so that load balancers stop sending requests.
+   * Makes every later call to `ask` report `not ready`, so that load balancers stop sending requests.
    * @param noticeMs time that load balancers need to notice, in milliseconds; default 0
    * @returns a promise that resolves after this time
    */

@@ -13,8 +13,8 @@ import type { Gateway } from '../configuration/validate-gateway.ts';
 import { type FailureReporter, reportFailure, requestFields } from './report-failure.ts';
 
 /**
- * Mounts every pipeline in the order of the file. Yields to the event loop between steps.
- * @param reporter gets what a policy does wrong after it has called `next()`
+ * Mounts every pipeline in file order. Yields to the event loop between steps.
+ * @param reporter receives whatever a policy does wrong after calling `next()`
  * @returns an Express router that calls `next()` for requests that no pipeline matches
  */
 export async function mountPipelines(
@@ -65,7 +65,7 @@ const enterPipeline: RequestHandler = (request, _response, next) => {
 };
 
 /**
- * Creates the handler of every step, with pauses: Express Gateway would create all of them in one event loop iteration.
+ * Creates the handler for each step, with pauses: Express Gateway would create all of them in one event loop iteration.
  */
 async function createHandlers(
   steps: ReadonlyMap<string, readonly PipelineStep[]>,
@@ -101,9 +101,9 @@ function toEntry({ policy, condition }: PipelineStep, step: number | undefined):
 }
 
 /**
- * Returns the handler with error handling. Its first call of `next()`, or its failure before that, decides what happens
- * to the request; anything later is only logged and reported. Express 4 ignores rejections and repeats the next steps
- * for each call.
+ * Returns the handler with error handling. The first call to `next()`, or a failure before that call, decides what
+ * happens to the request; anything later is only logged and reported. Express 4 ignores rejections and repeats the
+ * next steps for each call.
  */
 function guarded(handler: Handler, policy: string, reporter: FailureReporter): RequestHandler {
   return function runPolicy(request: Request, response: Response, next: NextFunction) {

@@ -14,7 +14,7 @@ export function requestFields(request: IncomingMessage): Record<string, string> 
   return { requestId, ...(executionId !== undefined && { executionId }), route };
 }
 
-/** Logs an error of a policy with its stack. Reports it unless it is a Problem that the policy chose. */
+/** Logs a policy error with its stack. Reports the error unless it is a Problem that the policy chose. */
 export function reportFailure(
   { log, reportError }: FailureReporter,
   request: IncomingMessage,

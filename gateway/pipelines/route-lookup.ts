@@ -6,7 +6,7 @@ import { type GatewayConfig, methodsOf, pathsOf } from '../plugin-api/gateway-co
 
 const require = createRequire(import.meta.url);
 /**
- * The host matcher of Express Gateway: calls the handler for requests whose `Host` matches, and `next()` for others.
+ * Express Gateway's host matcher: calls the handler for requests whose `Host` matches, and `next()` for others.
  */
 const vhost = createRequire(require.resolve('express-gateway/lib/gateway/pipelines'))('vhost') as (
   host: string,
@@ -68,7 +68,7 @@ export function createMethodLookup({ apiEndpoints }: GatewayConfig): (request: R
 
 /**
  * Creates a function that calls `onMatch` for each route whose host and path match, in the given order, until `onMatch`
- * returns `end`. Uses an Express router and the host matcher of Express Gateway, so that patterns mean the same as in
+ * returns `end`. Uses an Express router and Express Gateway's host matcher, so that patterns mean the same as in
  * the pipelines. Leaves `request.params` unchanged.
  */
 function createSearch<R extends { readonly paths: string[]; readonly host?: string | undefined }>(

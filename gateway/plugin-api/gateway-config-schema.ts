@@ -5,7 +5,7 @@ import type { Path } from '#lib/conductor/definitions/json-text.ts';
 
 const strict = { additionalProperties: false } as const;
 const names = Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true });
-/** A path pattern of Express, such as `/books/:id` or `*`. OpenAPI must be able to express it (lib/openapi/templates.ts). */
+/** An Express path pattern, such as `/books/:id` or `*`; must be expressible in OpenAPI (lib/openapi/templates.ts). */
 const path = Type.String({ pattern: '^[/*]' });
 
 /** Methods that an endpoint can name. GET implies HEAD. */
@@ -80,7 +80,7 @@ export interface PipelineStep {
   path: Path;
 }
 
-/** Returns the steps of a pipeline in order; accepts both notations of Express Gateway (one object, or a list). */
+/** Returns the steps of a pipeline in order; accepts both Express Gateway notations (one object, or a list). */
 export function stepsOf(config: GatewayConfig, pipelineName: string): PipelineStep[] {
   const policies = config.pipelines[pipelineName]?.policies ?? [];
   return policies.flatMap((entry, position) =>

@@ -13,7 +13,7 @@ export interface GatewayRoute {
   readonly steps: readonly PipelineStep[];
   /** Names of the workflows that the route starts; several when steps with conditions start different workflows. */
   readonly workflows: readonly string[];
-  /** The first of `workflows`. Deprecated: kept for plugins of earlier versions. */
+  /** The first of `workflows`. Deprecated: kept for plugins written for earlier versions. */
   readonly workflow: string | undefined;
 }
 

@@ -38,11 +38,11 @@ export interface SharedServices {
 }
 
 /**
- * Services of the router for plugins. Each reload initialises the plugins again; state that must survive a reload
+ * Router services for plugins. Each reload initialises the plugins again; state that must survive a reload
  * (connections, counters, held requests, metrics) belongs in {@link share}.
  */
 export interface RouterServices {
-  /** The configuration of this snapshot. It may not be active yet, or may no longer be active. */
+  /** The configuration of this snapshot. It might not be active yet, or might no longer be active. */
   readonly config: Config;
   /** The workflow definitions that were read with this configuration. */
   readonly definitions: Definitions;
@@ -64,8 +64,8 @@ export interface RouterServices {
    */
   share<T>(name: string, from: readonly unknown[], make: (services: SharedServices) => T): T;
   /**
-   * Adds a check that must pass within a minute before a reload activates this configuration. It does not run when the
-   * router starts.
+   * Adds a check that must pass before a reload activates this configuration. It has a minute to pass, and does not run
+   * when the router starts.
    */
   addActivationCheck(name: string, check: ReadinessCheck): void;
   /**

@@ -22,13 +22,13 @@ export interface SheddingRequest {
 
 /**
  * Load-shedding check of one pipeline step: rejects a request before its pipeline runs. Without this check, most of the
- * cost of a rejection under overload is to run the pipeline up to the step that rejects.
+ * cost of a rejection under overload comes from running the pipeline up to the step that rejects.
  */
 export interface SheddingCheck {
   /** True while this policy rejects requests. No check runs unless at least one policy is rejecting. */
   readonly isShedding?: () => boolean;
   /**
-   * Called in the order of the pipeline. Returns `unsure` to leave the decision to the pipeline.
+   * Called in pipeline order. Returns `unsure` to leave the decision to the pipeline.
    * @throws Problem that the policy would respond with
    */
   readonly check: (request: SheddingRequest) => 'unsure' | void;
@@ -41,7 +41,7 @@ export interface PolicyContext {
   readonly rootDir: string;
   /** The apiEndpoints of the pipeline. */
   readonly endpoints: readonly Endpoint[];
-  /** All routes of the gateway configuration. The parameters of other policies may not be validated yet. */
+  /** All routes of the gateway configuration. The parameters of other policies might not have been validated yet. */
   readonly routes: readonly GatewayRoute[];
 }
 
@@ -59,7 +59,7 @@ export interface RouteLimits {
   readonly rates?: readonly { readonly by: string; readonly requests: number; readonly windowSeconds: number }[];
   /** Limits on concurrent requests, except those that the configuration sets for individual clients. */
   readonly inFlight?: readonly { readonly by: string; readonly requests: number }[];
-  /** The path parameter that must be among the MIS codes of the client. */
+  /** The path parameter whose value must be among the client's MIS codes. */
   readonly misCodes?: string;
   /** Largest request body of a route with a workflow. */
   readonly maxBodyBytes?: number;
@@ -136,7 +136,7 @@ export interface Policy {
  * any plugin starts.
  * @param declaration `schema`: TypeBox object of the parameters (units in the descriptions); `alwaysResponds`,
  *   `needsClient`: where a step of the policy may stand in a pipeline; `check`: detects problems that the schema
- *   cannot; `describe`: the effect of the policy for the OpenAPI document; `limits`, `judge`: for operators, the limits
+ *   cannot; `describe`: the effect of the policy on the OpenAPI document; `limits`, `judge`: for operators, the limits
  *   of its steps and the reasons why they reject requests
  */
 export function declarePolicy<S extends TSchema>(declaration: {

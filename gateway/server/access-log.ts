@@ -59,7 +59,7 @@ export function createAccessLog(log: Logger, metrics: Registry, observers: Acces
       duration.observe({ route }, durationMs / 1000);
       if (clientId !== undefined) clients.record(route, clientId);
       ended?.({ route, method, status, durationMs, executionId, problem });
-      // Calls of workers have no spans of their own, because their tasks have spans.
+      // Calls from workers have no spans of their own, because their tasks have spans.
       const ofWorkers = kindOf(route) === 'workers';
       if (tracer !== undefined && !ofWorkers) endSpan(tracer, request, { method, status, context });
       const fields = { requestId, executionId, workflowVersion, route, clientId, method, status, durationMs, reason };
@@ -118,7 +118,7 @@ function endSpan(
 }
 
 /**
- * Log level of a request. Successful calls of workers are logged at `debug`, because workers poll every few seconds.
+ * Log level of a request. Successful calls from workers are logged at `debug`, because workers poll every few seconds.
  */
 function levelOf(
   status: number,

@@ -26,7 +26,7 @@ export class ActiveClients {
     );
   }
 
-  /** Records a request of a client. @param now performance.now() */
+  /** Records a request from a client. @param now performance.now() */
   record(route: string, clientId: string, now = performance.now()): void {
     const seen = this.#lastSeen.get(route) ?? new BoundedMap<string, number>(mostRemembered);
     this.#lastSeen.set(route, seen);

@@ -31,7 +31,7 @@ interface PendingResponse {
 
 /** Time from the rejection of a client until its connection is destroyed, in milliseconds. */
 const lingerMs = 1_000;
-/** Maximum number of sockets that the router has ended and the clients have not closed yet. */
+/** Maximum number of sockets that the router has ended but the clients have not closed yet. */
 const maxLingering = 200;
 
 /**
@@ -57,7 +57,7 @@ export class Connections {
   readonly #closedTotal: Counter;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param isTrustedProxy whether an address is a trusted proxy, whose connections carry requests of many clients */
+  /** @param isTrustedProxy whether an address is a trusted proxy, whose connections carry requests from many clients */
   constructor(limits: ConnectionLimits, metrics: Registry, isTrustedProxy: (address: string) => boolean) {
     this.#limits = limits;
     this.#isTrustedProxy = isTrustedProxy;
@@ -123,7 +123,7 @@ export class Connections {
 
   /**
    * Ends a connection after its pending writes, and discards what the client still sends. The connection no longer
-   * counts towards the limit. When `maxLingering` connections linger already, the one that was ended first is
+   * counts towards the limit. When `maxLingering` connections are already lingering, the one that was ended first is
    * destroyed.
    */
   linger(socket: Socket): void {

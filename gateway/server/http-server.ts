@@ -65,7 +65,7 @@ export interface HttpServer {
   applyLimits(): void;
   /**
    * Stops gracefully. Waits for the requests in flight, and meanwhile serves new ones, such as reports from workers.
-   * Then waits for those of the new requests that are still in flight. Finally stops listening and destroys the
+   * Then waits for the new requests that are still in flight. Finally stops listening and destroys the
    * remaining connections. Later calls return the promise of the first call.
    * @param drainMs maximum duration of both waits together, in milliseconds
    */
@@ -154,7 +154,7 @@ function nodeLimits({ headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: 
   };
 }
 
-/** Subscribes to all events by which Node announces a request or reports an error of a connection. */
+/** Subscribes to all events by which Node announces a request or reports a connection error. */
 function attachConnections(
   server: Server | HttpsServer,
   connections: Connections,
@@ -192,8 +192,8 @@ function attachConnections(
     return found;
   };
   const enqueue = (request: IncomingMessage, response: ServerResponse) => {
-    // Node's parser skips what follows a request for an upgrade in the same chunk. It would take the rest of a body whose
-    // head was skipped for the next request.
+    // Node's parser skips whatever follows an upgrade request in the same chunk. If that includes the head of a
+    // request, the parser would take the rest of that request's body for a new request.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connectionOf(request.socket).enqueue({ request, response });
   };

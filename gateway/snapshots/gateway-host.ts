@@ -126,7 +126,7 @@ export class GatewayHost {
   }
 
   /**
-   * Reports not ready, then ends held polls and other held requests. Reloads are ignored from then on.
+   * Reports `not ready`, then ends held polls and other held requests. Reloads are ignored from then on.
    * @param noticeMs time between the two steps, in milliseconds, during which load balancers stop sending requests
    */
   async drain(noticeMs: number): Promise<void> {

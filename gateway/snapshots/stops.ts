@@ -35,7 +35,7 @@ export class Stops {
 
   /**
    * Runs each stop function once, one after the other. A failure, or a stop function that has not ended before its
-   * deadline, is logged and does not keep the others from running.
+   * deadline, is logged and does not keep the other functions from running.
    */
   async run(): Promise<void> {
     this.#hasStopped = true;

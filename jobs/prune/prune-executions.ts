@@ -101,7 +101,7 @@ class SeenRows {
   readonly removed = new Set<string>();
   readonly orphans = new Set<string>();
   readonly kept = new Set<string>();
-  /** Time of `clock` at which each row without an execution was first seen. */
+  /** Time, by `clock`, at which each row without an execution was first seen. */
   readonly #missingSince = new Map<string, number>();
   readonly #orphanAfterMs: number;
   readonly #clock: () => number;

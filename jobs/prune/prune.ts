@@ -84,7 +84,7 @@ export async function prune(
 
 /**
  * On an engine without an index, records executions that ended without a router noticing: a search for ended executions
- * finds only those recorded as ended. Returns the error that prevented this instead of throwing it, because the other
+ * finds only those recorded as ended. If this fails, the error is returned instead of thrown, because the other
  * executions can still be pruned.
  */
 async function recordEnds({ api, signal }: PruneOptions, pacer: Pacer): Promise<Error | undefined> {

@@ -25,8 +25,8 @@ const dayMs = 86_400_000;
 
 /**
  * Returns the rules of the configuration. The general rules exclude the executions that a route's own rule
- * (`prune.<route>.days`) covers. If any route has such a rule, each general rule is split into one rule per workflow,
- * for the workflows of which the engine has executions.
+ * (`prune.<route>.days`) covers. If any route has such a rule, each general rule is split into one rule for each
+ * workflow that has executions in the engine.
  * @throws EngineError
  */
 export async function readRules(

@@ -3,8 +3,8 @@
 import { isJsonObject, parseJsonObject } from '#lib/json/json-object.ts';
 
 /**
- * How many members of the patch the record contains. `some`: the others were changed later; `unclear`: patch or record
- * is not a JSON object, or the patch is empty.
+ * How many members of the patch the record contains. `some`: the other members were changed later; `unclear`: the
+ * patch or the record is not a JSON object, or the patch is empty.
  */
 export type AppliedChange = 'all' | 'some' | 'none' | 'unclear';
 

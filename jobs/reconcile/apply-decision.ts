@@ -20,7 +20,8 @@ const noAction: AppliedDecision = { action: 'none', started: [] };
 const continued: AppliedDecision = { action: 'continued', started: [] };
 
 /**
- * A retry that still fails this number of grace periods after the end of the execution counts as permanently refused.
+ * If retries still fail when this many grace periods have passed since the end of the execution, the retry counts as
+ * permanently refused.
  */
 const maxFailingPeriods = 5;
 

@@ -37,7 +37,7 @@ export function decideNotification(
   const notified = lastTask(execution, notifyTask);
   // A repeated call is safe: MDM and the adaptors detect it by its idempotency key.
   if (running && isLost(notified, context)) return resume(execution);
-  // The task still waits for MDM, or has failed, which the status of the execution shows.
+  // The task is still waiting for MDM, or it has failed: the status of the execution shows which.
   if (notified?.status !== 'COMPLETED') return running ? waiting : resumeInterrupted(execution);
   if (!hasElapsed(running ? notified.endTime : execution.endTime, context)) return waiting;
   const missing = missingShares(execution, context).filter(

@@ -32,7 +32,7 @@ export interface PatchRelatedExecutions {
 
 /**
  * Decides what is missing for a PATCH.
- * @param execution execution of a PATCH, of a workflow version that produces an event or is unknown
+ * @param execution an execution of a PATCH; its workflow version produces an event or is unknown
  * @throws UnknownVersion when a follow-up may be missing and the definitions do not contain the version
  */
 export function decidePatch(

@@ -60,7 +60,7 @@ function tasksByAttempt({ tasks }: WholeExecution): readonly ExecutedTask[] {
   return tasks.toSorted((one, other) => (one.retryCount ?? 0) - (other.retryCount ?? 0));
 }
 
-/** Returns the EVENT tasks with one of the statuses, of all loop iterations. */
+/** Returns the EVENT tasks, from all loop iterations, that have one of the statuses. */
 export function eventTasks({ tasks }: WholeExecution, statuses: readonly string[]): readonly ExecutedTask[] {
   return tasks.filter(({ taskType, status }) => taskType === 'EVENT' && statuses.includes(status));
 }
@@ -103,7 +103,7 @@ function isOverdue(task: ExecutedTask | undefined, { unchangedMs, afterMs }: Dec
   return unchangedMs >= responseTimeoutSeconds * 1_000 + afterMs;
 }
 
-/** Returns a string that changes whenever a worker receives one of the tasks, extends its lease or reports its result. */
+/** Returns a string that changes when a worker receives one of the tasks, extends its lease or reports its result. */
 export function tasksInProgress({ tasks }: WholeExecution): string {
   return tasks
     .filter(({ status }) => status === 'IN_PROGRESS')

@@ -1,4 +1,4 @@
-// Distinguishes lost events from events that still wait in the engine's queue.
+// Distinguishes lost events from events that are still waiting in the engine's queue.
 
 import { patchWorkflow } from '#lib/conductor/definitions/mdm-workflows.ts';
 
@@ -11,13 +11,13 @@ const maxPeriods = 5;
 /**
  * The events that PATCHes have published and the engine has not handled yet. An engine handles events one after the
  * other, oldest first, so an event is no longer in its queue once the event of a later PATCH has been handled. If the
- * reconciler started the execution of an event that still waits, it would double the work of an engine that is already
- * behind.
+ * reconciler started the execution for an event that is still waiting, it would double the work of an engine that is
+ * already behind.
  */
 export class EventBacklog {
   readonly #maxWaitMs: number;
   #isEmpty = true;
-  /** The latest end time of a PATCH of which MDM was notified (milliseconds since 1970). */
+  /** The latest end time among the PATCHes that MDM was notified of (milliseconds since 1970). */
   #handledUpTo = 0;
 
   /** @param afterMs grace period for the engine, in milliseconds */

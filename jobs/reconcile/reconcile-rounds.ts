@@ -247,8 +247,8 @@ export class ReconcileRounds {
 }
 
 /**
- * Returns when an execution completed according to its index row, in milliseconds since 1970; undefined when the row is
- * absent or has any other state.
+ * Returns the time at which an execution completed, according to its index row, in milliseconds since 1970; undefined
+ * when the row is absent or has any other state.
  */
 function endOf({ summary }: OpenExecution): number | undefined {
   return summary?.status === 'COMPLETED' ? Date.parse(summary.endTime ?? '') || undefined : undefined;

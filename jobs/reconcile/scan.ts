@@ -26,8 +26,9 @@ export class EndedScan {
   #readUpTo: number;
 
   /**
-   * @param options `overlapMs`: by how much the time ranges of two consecutive scans overlap, in milliseconds, because
-   *   rows can enter the index late. The ranges overlap less if the earlier scan found a row near the end of its range
+   * @param options `overlapMs`: by how much the time ranges of two consecutive scans overlap, in milliseconds. They
+   *   overlap because rows can enter the index late, and overlap less if the earlier scan found a row near the end of
+   *   its range
    */
   constructor(api: ExecutionApi, options: { workflowType: string; from: number; lagMs: number; overlapMs: number }) {
     this.#pages = new PageReader(api);

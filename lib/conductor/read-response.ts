@@ -8,7 +8,7 @@ import type { EngineResponse } from './send-call.ts';
 export interface ErrorBody {
   readonly message?: unknown;
   readonly validationErrors?: readonly { readonly path?: string; readonly message?: string }[];
-  /** For bulk calls, the reason by name of the definition. */
+  /** For bulk calls, the reason for each refusal, by the name of the definition. */
   readonly bulkErrorResults?: Readonly<Record<string, string>>;
   /** Type of a problem document (RFC 9457); present when the router responded instead of the engine. */
   readonly type?: unknown;
@@ -33,7 +33,7 @@ function refusalReasons({ status, body }: EngineResponse): string[] {
 
 /**
  * Returns the response when its status is below 300.
- * @param call name of the call for the message, without data of an execution
+ * @param call name of the call for the message, without any data from an execution
  * @param scrub whether to remove personal data from the reason and truncate it; default: true
  * @throws EngineError `refused` with the engine's reason
  */

@@ -51,7 +51,7 @@ function openIssuers(config: PartialConfig): string[] {
 }
 
 /**
- * Returns the problems of property files that are fetched over plain HTTP: each could set any key, including the
+ * Returns the problems with property files that are fetched over plain HTTP: each could set any key, including the
  * issuer. A file fetched over plain HTTP cannot itself accept this deviation.
  */
 function openConfigurationFiles(config: PartialConfig, origins: Readonly<Record<string, string>>): string[] {
@@ -62,7 +62,7 @@ function openConfigurationFiles(config: PartialConfig, origins: Readonly<Record<
   );
 }
 
-/** Returns the problem of a plain-HTTP address: anyone on the network path can forge the response. */
+/** Returns the problem with a plain-HTTP address: anyone on the network path can forge the response. */
 function problemsOfPlainHttp(
   key: string,
   address: string | undefined,

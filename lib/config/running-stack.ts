@@ -1,4 +1,4 @@
-// Writes and reads the file in the state directory with the addresses of a running `npm start`: the stack writes it,
+// Writes and reads the file with the addresses of a running `npm start`, in the state directory: the stack writes it,
 // and the CLI reads it.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

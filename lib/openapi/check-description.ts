@@ -14,7 +14,7 @@ const otherFields = ['$ref', 'summary', 'description', 'servers', 'parameters'];
 
 const advice = `write a method (${methods.join(', ')}), ${otherFields.slice(0, -1).join(', ')} or ${otherFields.at(-1)}, or begin your own field with x-`;
 
-/** Fields whose values are data, in which `$ref` is no reference. */
+/** Fields whose values are data, in which `$ref` is not a reference. */
 const dataFields = new Set(['example', 'examples', 'default', 'const', 'enum']);
 
 /** Fields whose values map names to objects, so that a name such as `default` is not one of {@link dataFields}. */
@@ -61,7 +61,7 @@ function unresolvedReferences(content: JsonObject, ownDocument: object): string[
   const found: string[] = [];
   // Aliases refer to the same object, possibly thousands of times.
   const visited = new Set<object>();
-  /** @param base the schema with an `$id` that contains the value, otherwise the file */
+  /** @param base the innermost enclosing schema with an `$id`; the file when there is none */
   const visit = (value: unknown, path: Path, { isMap, base }: { isMap: boolean; base: object }): void => {
     if (typeof value !== 'object' || value === null || visited.has(value)) return;
     visited.add(value);

@@ -47,7 +47,7 @@ export interface Description {
   readonly backEnd?: { readonly file: string; readonly components: Components };
   /** True when the operation is the token endpoint (RFC 6749 section 3.2). */
   readonly tokenEndpoint?: true;
-  /** True when the configuration disables the operation; the document omits it then. */
+  /** True when the configuration disables the operation; the document then omits it. */
   readonly hidden?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Defines the settings with which the product's programs are launched, because Node and the C library read them only at
+// Defines the settings with which the product's programs are launched: Node and the C library read them only at
 // startup.
 
 /**

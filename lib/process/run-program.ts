@@ -147,10 +147,11 @@ function stopOnRequest(log: Logger, running: RunningProgram): void {
     if (!isStopping) request('the launcher has exited');
   });
   process.on('uncaughtException', (error: unknown) => {
-    // A line of level fatal blocks the process until the log is flushed, which must not delay the drain again and again.
+    // A line of level fatal blocks the process until the log is flushed, which must not delay the drain again and
+    // again.
     log[hasFailed ? 'error' : 'fatal'](exceptionFields(error), 'uncaught exception');
     hasFailed = true;
-    // This is no request: the first signal during this stop, as from a rolling update, must not cut it short.
+    // This is not a request: the first signal during this stop, such as from a rolling update, must not cut it short.
     stop('an uncaught exception');
   });
 }

@@ -6,7 +6,7 @@ import { withDeadline } from './deadline.ts';
 export interface StoppableProgram {
   /** Stops the program gracefully. Called once. */
   stop(): Promise<void>;
-  /** Returns how long `stop` waits at most for work in flight, in milliseconds. Default: 0. */
+  /** Returns the maximum time for which `stop` waits for work in flight, in milliseconds. Default: 0. */
   drainMs?(): number;
 }
 
@@ -17,8 +17,8 @@ export interface StoppableProgram {
 const besidesDrainMs = 300_000;
 
 /**
- * Stops a program gracefully. After an uncaught exception, nothing else may end the process: what the stop waits for may
- * never happen, and no supervisor has asked for the stop.
+ * Stops a program gracefully, within a time limit. After an uncaught exception, possibly nothing else would end the
+ * process: what the stop waits for may never happen, and no supervisor has asked for the stop.
  * @throws Error when the stop fails, or has not ended five minutes after the longest drain
  */
 export async function stopInTime(program: StoppableProgram): Promise<void> {

@@ -43,8 +43,8 @@ export interface RecordedExecution extends ExecutionRecord {
 export interface NewRecord {
   readonly record: RecordedExecution;
   /**
-   * True when the execution was just found open. If the record contains an end, that end is outdated, because the
-   * execution has been retried since.
+   * True when the execution has just been found to be open. If the record contains an end, that end is outdated,
+   * because the execution has been retried since.
    */
   readonly reopens: boolean;
   /** Whether anything looks for the execution by its correlation id; false for a read without an Idempotency-Key. */

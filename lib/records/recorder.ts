@@ -22,8 +22,8 @@ export interface ExecutionRecorder {
    * Records a start before the request is sent to the engine.
    * @param isLookedUp false for a read without an Idempotency-Key. Nothing looks for the execution of such a read, so
    *   its start is not recorded before the request is sent
-   * @throws EngineError when it is unknown whether the engine has an index, or when Redis does not respond. The caller
-   *   must not start anything then
+   * @throws EngineError when it is unknown whether the engine has an index, or when Redis does not respond. In that
+   *   case, the caller must not start anything
    */
   starting(request: StartWorkflowRequest, options: { isLookedUp: boolean }): Promise<StartRecord>;
   /**

@@ -38,9 +38,9 @@ const maxPending = 10_000;
 const maxPostponedPerTick = 500;
 
 /**
- * Error replies that concern one command, whatever the state of Redis: the user may not run the command, or the value
- * has another type. In a script, a missing permission is reported as `ERR` with a text that differs between Redis 7.0
- * and 7.2.
+ * Error replies that concern one command, whatever the state of Redis: the user is not permitted to run the command, or
+ * the value has a different type. In a script, a missing permission is reported as `ERR` with a text that differs
+ * between Redis 7.0 and 7.2.
  */
 const refusesOnlyThis =
   /^(?:NOPERM|WRONGTYPE)\b|^ERR (?:ACL failure in script|The user executing the script can't run)/;
@@ -57,7 +57,7 @@ const probeKey = 'service-router:probe';
  * A Redis connection with outage detection. While Redis responds, commands are sent at once. The first missing reply,
  * lost connection or error reply starts an outage: the connection is closed, every pending command is rejected, and
  * further commands are rejected without being sent. About once a second a new connection is attempted. The outage ends
- * when Redis has executed a script that writes, or has replied that the user may not run the script. An error reply
+ * when Redis has executed a script that writes, or has replied that the user is not permitted to run it. An error reply
  * that concerns only its command ({@link refusesOnlyThis}) does not start an outage, because a new connection would not
  * help.
  *
@@ -79,7 +79,7 @@ export class Redis {
   readonly #listeners = new Map<string, (message: string) => void>();
   readonly #subscribed = new Attachment<RedisClient, Set<string>>('channels whose subscription Redis has accepted');
   readonly #postponed = new PostponedCommands();
-  /** Number of calls of `runEventually`. */
+  /** Number of calls to `runEventually`. */
   #eventuals = 0;
   #timer: NodeJS.Timeout | undefined;
   /**

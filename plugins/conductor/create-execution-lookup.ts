@@ -1,4 +1,4 @@
-// Creates the execution API, which searches either the engine's index or the records in Redis, and the recorder of
+// Creates the execution API (which searches either the engine's index or the records in Redis) and the recorder of
 // these records.
 
 import type { Engine } from '#lib/conductor/engine.ts';

@@ -1,5 +1,5 @@
-// Connects to the engine with two connection pools, so that calls of workers and operators never wait for client
-// requests.
+// Connects to the engine with two connection pools, so that calls from workers and operators never wait for
+// client requests.
 
 import { Engine, type EngineCall } from '#lib/conductor/engine.ts';
 import { EngineContact } from '#lib/conductor/engine-contact.ts';
@@ -8,7 +8,7 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 
 /** The two connection pools. */
 export interface EngineConnections {
-  /** For calls of workers and operators, and for readiness checks. */
+  /** For calls from workers and operators, and for readiness checks. */
   readonly workers: Engine;
   /** For starting executions and waiting for them. */
   readonly clients: Engine;

@@ -13,7 +13,7 @@ export class SheddingCounts {
   }
 
   /**
-   * Counts one request of a key.
+   * Counts one request for a key.
    * @param now performance.now()
    * @returns false when the key has more than `max` requests in this window
    */

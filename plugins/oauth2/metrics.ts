@@ -8,9 +8,9 @@ export interface OAuthMetrics {
   readonly tokensChecked: Counter<'result'>;
   /** Token requests; `result`: issued, limited, unavailable, or the error code of RFC 6749 section 5.2. */
   readonly tokenRequests: Counter<'result'>;
-  /** Fetches of the key set; `result`: ok, or what failed. */
+  /** Fetches of the key set; `result`: ok, or the kind of failure. */
   readonly keyFetches: Counter<'result'>;
-  /** Introspections of opaque tokens; `result`: active, inactive, or what failed. */
+  /** Introspections of opaque tokens; `result`: active, inactive, or the kind of failure. */
   readonly introspections: Counter<'result'>;
 }
 

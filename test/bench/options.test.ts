@@ -15,7 +15,7 @@ describe('the options of npm run bench', () => {
     expect(parseOptions(['--targets', 'router,floor']).targets).toEqual(['floor', 'router']);
   });
 
-  it('take other options for Java and name the files after the database', () => {
+  it('include options for Java and name the files after the database', () => {
     const { engine, name } = parseOptions(['--store', 'postgresql', '--java-options=-Xmx1g  -XX:+UseParallelGC']);
     expect(engine).toMatchObject({ store: 'postgresql', javaOptions: ['-Xmx1g', '-XX:+UseParallelGC'] });
     expect(name).toBe('postgresql');

@@ -61,14 +61,14 @@ async function list(...options: string[]): Promise<string[]> {
   return json<{ executions: ListedExecution[] }>().executions.map(({ executionId }) => executionId);
 }
 
-it('a route with two workflows: lists its executions of both, newest first', async () => {
+it('a route with two workflows: lists the executions of both, newest first', async () => {
   expect(await list()).toEqual(['fourth', 'first']);
   copy.replace('gateway.config.yml', twoWorkflows.from, twoWorkflows.to);
   expect(await list()).toEqual(['fourth', 'second', 'first']);
   expect(await list('--limit', '2')).toEqual(['fourth', 'second']);
 });
 
-it('a route with two workflows and --workflow: lists the executions of this workflow only', async () => {
+it('a route with two workflows and --workflow: lists the executions of that workflow only', async () => {
   copy.replace('gateway.config.yml', twoWorkflows.from, twoWorkflows.to);
   expect(await list('--workflow', 'lms-dwWF')).toEqual(['second']);
 });

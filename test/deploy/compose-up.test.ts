@@ -49,7 +49,7 @@ describe('docker compose up', requires('full', 'compose', 'docker'), () => {
   const health = (question: string) =>
     Promise.all(routers.map((name) => project.run('exec', '-T', name, 'node', 'deploy/image/health.mjs', question)));
 
-  /** Returns the response of a URL inside the stack, requested from a container. */
+  /** Returns the response from a URL inside the stack, requested from a container. */
   const ask = (url: string, from = 'router-a') =>
     project.run('exec', '-T', from, 'node', '--eval', `fetch('${url}').then((r) => r.text()).then(console.log)`);
   const metrics = () => Promise.all(routers.map((name) => ask('http://127.0.0.1:8081/metrics', name))).then(String);

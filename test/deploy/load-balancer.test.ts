@@ -175,7 +175,7 @@ describe('HAProxy with haproxy.cfg', requires('haproxy'), () => {
     expect(seen()).toHaveLength(1);
   });
 
-  it('a 503 of a router → passed on unchanged, and the request is not sent elsewhere', async () => {
+  it('a 503 from a router → passed on unchanged, and the request is not sent elsewhere', async () => {
     a.answer = b.answer = (_request, response) => void response.writeHead(503, { 'retry-after': '7' }).end('mine');
     const answer = await fetch(balancer.url, { method: 'PATCH', body: 'x' });
     expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).toEqual([503, '7', 'mine']);
@@ -298,9 +298,9 @@ describe('limits on connections', requires('haproxy', 'linux'), () => {
   };
   const isClosed = (socket: Socket) => socket.closed;
 
-  it('above CONNECTIONS_PER_ADDRESS, a connection is closed at once; the others and other addresses are not affected', async () => {
+  it('connections above CONNECTIONS_PER_ADDRESS are closed at once; others, from any address, stay open', async () => {
     await start({ env: { CONNECTIONS_PER_ADDRESS: '3' } });
-    // HAProxy may accept the connections in another order.
+    // HAProxy may accept the connections in a different order.
     const opened = await open(4);
     await pollUntil('one connection to be closed', () => opened.some(isClosed));
     const [other] = await open(1, '127.0.0.2');
@@ -313,7 +313,7 @@ describe('limits on connections', requires('haproxy', 'linux'), () => {
     // Per address 100 for the routers and 5 for Keycloak; 350 and 30 in all, and 400 in the whole process.
     await start({ fewConnections: true });
     const opened: Socket[] = [];
-    // 5 × 100 are more than the limit of the whole process.
+    // 5 × 100 is more than the limit of the whole process.
     for (const host of [2, 3, 4, 5, 6]) opened.push(...(await open(110, `127.0.0.${host}`)));
     await pollUntil('30 connections to be closed', () => opened.filter(isClosed).length >= 30);
     const held = async (frontend: string, count: number) =>

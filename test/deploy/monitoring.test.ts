@@ -65,7 +65,7 @@ function seriesOf(metrics: readonly RouterMetric[]): Map<string, ReadonlySet<str
   );
 }
 
-/** Returns those metrics and labels in an expression that no program exports. */
+/** Returns the metrics and labels that an expression names but no program exports. */
 function unknownIn(expression: string): string[] {
   const { series, grouping } = namedIn(expression);
   const all = new Set(scrapeLabels);

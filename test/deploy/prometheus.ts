@@ -37,7 +37,7 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>)
   await server.start();
   return {
     /**
-     * Returns `data` of a response of the HTTP API.
+     * Returns `data` from a response of the HTTP API.
      * @throws Error with the API's message when it rejects the request
      */
     async ask<T>(path: string) {

@@ -24,7 +24,7 @@ afterEach(() => rmSync(stateDir, { recursive: true }));
 const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
 const environment = (env: NodeJS.ProcessEnv) => ({ PATH: process.env['PATH'], STATE_DIR: stateDir, ...ports, ...env });
 
-/** Runs `npm start` in a separate process, which ends with the test at the latest. `ended` resolves when it exits. */
+/** Runs `npm start` in a separate process, which ends no later than the test. `ended` resolves when it exits. */
 function launch(env: NodeJS.ProcessEnv) {
   const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
   const program = [process.execPath, '--disable-warning=ExperimentalWarning', entry];

@@ -19,7 +19,7 @@ describe('generated parts', () => {
     expect(replaceGeneratedParts(page, await parts())).toBe(page.text);
   });
 
-  it('rejects a page without the comments, and comments for which nothing is generated', () => {
+  it('rejects a page that lacks a generated part or has an unknown one, and inserts `$&` unchanged', () => {
     const page = {
       file: 'page.md',
       text: '# A page\n\n<!-- generated: one (npm run docs:reference) -->\n<!-- end of generated -->\n',

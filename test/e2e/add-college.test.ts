@@ -57,7 +57,10 @@ afterAll(async () => {
 const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--dir', copy.dir]);
 const recordThere = (cccid: string) => JSON.stringify(store.all('SELECT record FROM persons')).includes(cccid);
 
-/** Registers the new college as an interested system in MDM, and maps a person of college 001 to one of its persons. */
+/**
+ * Registers the new college as an interested system in MDM, and maps a person of college 001 to a person of the new
+ * college.
+ */
 async function tellMdm(): Promise<void> {
   const registered = await call(`${stack.backEndsUrl}/mdm/interested-systems/${mis}`, { method: 'PUT' });
   expect(registered.status).toBe(201);

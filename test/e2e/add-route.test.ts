@@ -91,7 +91,7 @@ describe('routes that add-route has written', () => {
     expect(await succeed('plan', ...engineOptions)).toContain('no changes; 6 unchanged');
   });
 
-  it('GET: path and query are appended to the base URL, and the client gets the response of the back end', async () => {
+  it('GET: path and query are appended to the base URL, and the client gets the back end’s response', async () => {
     const answer = await demo(`/${catalog}/ENGL-C1000?term=2026FA&a=%2F`);
     expect([answer.status, answer.json()]).toEqual([200, { line: 'GET /base/ENGL-C1000?term=2026FA&a=%2F', body: '' }]);
     const { headers } = ours.received.at(-1)!;

@@ -17,7 +17,7 @@ import { byDepth } from '../run/depth.ts';
 import { randomOfRun } from '../run/seed.ts';
 
 const engineUrl = engineOfRun().url;
-/** Task domain of this file, which no worker of another file polls. */
+/** Task domain of this file; no worker of another file polls it. */
 const domain = `async-${randomBytes(4).toString('hex')}`;
 /** Limits that no test reaches; tests that need lower limits use `shortLimits`. */
 const limits = { ROUTER_RESPONSEDEADLINEMS: '60000', ROUTER_MAXWAITMS: '20000' };
@@ -316,7 +316,7 @@ describe('DELETE /executions/{id}', () => {
     expect((await demo(links.response)).status).toBe(207);
   });
 
-  it('the engine shows when an execution was last resumed, and keeps the reason of the first termination', async () => {
+  it('the engine shows when an execution was last resumed and keeps the reason for the first termination', async () => {
     const { id } = await startLater();
     const change = (method: string, rest: string) => call(`${engineUrl}/api/workflow/${id}${rest}`, { method });
     const read = async () => (await change('GET', '')).json<WholeExecution>();
@@ -394,7 +394,7 @@ describe('ownership of executions', () => {
     await answerNext();
   });
 
-  it('makes the same engine calls for an unknown execution and for one of another client', async () => {
+  it("makes the same engine calls for an unknown execution and for another client's", async () => {
     const { id } = await startLater();
     const calls = async () => {
       const counts = Object.entries(await readCounts(stack.operationsUrl));

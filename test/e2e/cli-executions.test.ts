@@ -97,7 +97,7 @@ describe('executions list', () => {
     expect(stdout).not.toMatch(/Metropolis|Nobody-knows-it|\u001b/);
   });
 
-  it('does not list a request as that of another client whose id is part of its path', async () => {
+  it('does not list a request under a client whose id is only part of the path', async () => {
     await demo('/movies/x,%20clientId=somebody-else');
     expect(await list('--client', 'somebody-else')).toEqual([]);
   });
@@ -258,7 +258,7 @@ describe('executions retry, terminate and cancel', () => {
     ]);
   });
 
-  it('retry refuses a completed, a running and an unknown execution with a reason each, and exits with 1', async () => {
+  it('retry refuses completed, running and unknown executions, each with a reason, and exits with 1', async () => {
     const completed = idOf((await demo('/movies/Metropolis')).headers);
     const running = await startPatch(newDomain());
     const unknown = '00000000-0000-4000-8000-000000000001';

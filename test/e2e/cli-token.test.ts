@@ -1,4 +1,4 @@
-// Tests of the `token` command: for each reason for a refusal, its output agrees with the running router's response.
+// Tests of the `token` command: for each reason for a refusal, the output agrees with the running router's response.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -95,7 +95,7 @@ describe('every operation of the document', () => {
     const answered: Record<string, number> = {};
     for (const step of steps) {
       const { status, text } = await call(`${stack.url}${step.path}`, requestOf(step));
-      // This stack may not run the back end of every route.
+      // This stack might not run the back end of every route.
       if (!expectsSuccess(step) && text.includes('"/problems/back-end-unreachable"')) continue;
       expect(operationOf({ method: step.method, path: step.path })?.operation.operationId).toBe(
         step.operation.operationId,

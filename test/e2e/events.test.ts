@@ -12,7 +12,7 @@ import { stopIdleWorkers } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
 const engine = new Engine({ url: engineOfRun().url, timeoutMs: 10_000, connections: 4 });
-/** Task domain of these executions, which no other worker of this run polls. */
+/** Task domain of these executions; no other worker of this run polls it. */
 const domain = `test-${randomBytes(4).toString('hex')}`;
 
 async function get<T>(path: string): Promise<T> {

@@ -14,7 +14,7 @@ import { engineOfRun } from './engine-of-run.ts';
 
 const engineUrl = engineOfRun().url;
 const dir = mkdtempSync(join(tmpdir(), 'service-router-names-'));
-/** Task domain of this file, which no worker of another file polls. */
+/** Task domain of this file; no worker of another file polls it. */
 const domain = `names-${randomBytes(4).toString('hex')}`;
 
 let stack: Stack;
@@ -83,7 +83,7 @@ it('the 504 response to a write names the execution by a path that the client ma
   await demo(`/runs/${id}`, { method: 'DELETE' });
 });
 
-it('the poll of a worker is not logged at level info, and is shown as held on the overview page', async () => {
+it("a worker's poll is not logged at level info, and is shown as held on the overview page", async () => {
   const worker = await callerFor(stack.url, 'worker');
   const id = `poll-${randomBytes(4).toString('hex')}`;
   const path = `/engine/api/tasks/poll/batch/movies_intake?timeout=100&domain=${domain}`;

@@ -12,11 +12,11 @@ import { pollUntil } from '../stack/poll-until.ts';
 import { shareStack, type Stack, untilReady } from '../stack/stack.ts';
 import { engineOfRun } from './engine-of-run.ts';
 
-/** Open responses of the adaptor of college 777, which holds every request until `letGo` is called. */
+/** Open responses of college 777's adaptor, which holds every request until `letGo` is called. */
 const held: ServerResponse[] = [];
 const holding = createServer((_request, response) => void held.push(response));
 const letGo = () => held.splice(0).forEach((response) => response.end('let go'));
-/** Port of the adaptor of college 778, which is unavailable until it starts to listen here. */
+/** Port of college 778's adaptor; the adaptor is unavailable until it starts to listen here. */
 let awayPort: number;
 const away = createServer((_request, response) => void response.end('back'));
 

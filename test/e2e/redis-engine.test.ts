@@ -117,8 +117,8 @@ describe('a stack on an engine on Redis', requires('full', 'redis'), () => {
     const source = executionOf(await patch('0318204', cccid));
     await untilShared(source);
     const person = `${stack.backEndsUrl}/adaptors/002/mock/colleges/002/persons/B00417733`;
-    // The share of an earlier PATCH of this person may arrive after this one. The worker then sends the newer cccid
-    // once more.
+    // The share of an earlier PATCH of this person may arrive after the share of this PATCH. The worker then sends
+    // the newer cccid once more.
     await pollUntil('the other college to have the cccid', async () => (await call(person)).json()['cccid'] === cccid);
   });
 

@@ -88,7 +88,7 @@ function startLoad(perSecond: number): { sent(): number; stop(): Promise<string[
 it('reloads under load: no request fails, no worker logs an error, and no held poll is lost', async () => {
   const written = stack.workers.map((worker) => worker.output().length);
   const worker = await callerFor(stack.url, 'worker');
-  // A poll of a separate queue, which is held during all reloads.
+  // A poll of a separate queue; the poll is held during all reloads.
   const queue = `reload-${randomBytes(4).toString('hex')}`;
   const held = worker(`/conductor/api/tasks/poll/batch/movies_intake?count=1&timeout=150000&domain=${queue}`);
   const load = startLoad(20);

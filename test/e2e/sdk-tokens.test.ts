@@ -1,4 +1,4 @@
-// Tests that workers on the stock SDKs of Conductor keep serving their route when their access token expires.
+// Tests that workers on Conductor's stock SDKs keep serving their route when their access token expires.
 
 import { orkesConductorClient, TaskHandler } from '@io-orkes/conductor-javascript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

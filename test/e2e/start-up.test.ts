@@ -151,7 +151,7 @@ describe('gateway.config.yml', () => {
     expect((await problemsOf(change)).join('\n')).toContain(expected);
   });
 
-  it('with a plugin that cannot be parsed is refused with the error of the parser', async () => {
+  it("with a plugin that cannot be parsed is refused with the parser's error", async () => {
     const plugin = join(dir, 'broken.ts');
     writeFileSync(plugin, 'export const version = ;');
     const problems = await problemsOf((text) => text.replace('./plugins/oauth2/index.ts', plugin));

@@ -202,7 +202,7 @@ describe('failures', () => {
     expect(spans.get(names.backEnd)?.attributes['error.type']).toBe('back-end-bad-answer');
   });
 
-  it('polls and reports of workers get no request spans', () => {
+  it('workers’ polls and reports get no request spans', () => {
     expect(receiver.spans().filter(({ attributes }) => attributes['router.route'] === 'conductor')).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ import type { Program } from '../stack/program.ts';
 import { reload } from '../stack/reload.ts';
 import { audience, shareStack, type Stack } from '../stack/stack.ts';
 
-/** Behaviour of the workers of a version: returns the fields of the result of a task. */
+/** Behaviour of the workers of a version: returns the fields of a task's result. */
 export type Behaviour = (task: Task) => object;
 
 export interface VersionedRouter {
@@ -77,7 +77,7 @@ export async function startVersionedRouters(engineUrl: string, versions: readonl
       if ((await reload(program)) === 'refused') throw new Error(`the router refuses ${pins}`);
       await checkAnswersOf(url);
     },
-    /** Starts one worker for each version, which polls a router; each version has its own task type. */
+    /** Starts, for each version, one worker that polls a router; each version has its own task type. */
     async work(router: VersionedRouter) {
       for (const [version, taskType] of taskTypes) {
         const worker = await handWorker(router.url, taskType, domain);

@@ -95,7 +95,7 @@ const logOf = ({ program }: VersionedRouter) =>
     .map((line) => JSON.parse(line) as LogLine);
 
 describe('shares', () => {
-  // With this many clients, a version gets a fifth of them or less in only one of 300,000 runs.
+  // With this many clients, a version gets a fifth of them or less in only one run in 300,000.
   const many = clients(60);
 
   it('both versions are used, and each client gets the same one every time, on every router', async () => {
@@ -127,7 +127,7 @@ describe('shares', () => {
       );
       expect(line).toMatchObject({ msg: 'response sent', workflowVersion: version });
     }
-    // Each call of `clientOf` sends one request as each of twelve clients; the other two requests are those of this
+    // Each call to `clientOf` sends one request as each of twelve clients; the other two requests are those of this
     // test.
     const after = [await seen('1'), await seen('2')];
     expect(after.map((count, n) => count - (before[n] ?? 0)).reduce((sum, count) => sum + count)).toBe(26);

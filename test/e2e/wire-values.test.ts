@@ -21,7 +21,7 @@ let worker: Caller;
 let canary: Server;
 let canaryAddress: string;
 let canaryConnections = 0;
-/** Functions that respond to a request, each by a word that the request contains. */
+/** Functions that respond to a request, keyed by a word that the request contains. */
 const reactions = new Map<string, (socket: Socket, request: string) => void>();
 
 const plainAnswer = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok';

@@ -1,4 +1,4 @@
-// Tests of losses: a measured loss of Redis explains violations of operations that it may have affected, and no others.
+// Tests of Redis losses: a measured loss explains violations concerning operations it may have affected, and no others.
 
 import { describe, expect, it } from 'vitest';
 import { checkHistory } from './check-history.ts';

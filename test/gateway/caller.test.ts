@@ -53,7 +53,7 @@ pipelines:
 `;
 
 const dir = mkdtempSync(join(tmpdir(), 'service-router-caller-'));
-/** Starts of executions that the engine holds, with the path of their request. */
+/** The starts that the engine holds, each with the path of its request. */
 const held: { readonly path: string; readonly response: ServerResponse }[] = [];
 /** A fake engine that rejects every start, but holds starts for /queued until the test rejects them. */
 const engine = createServer(async (request, response) => {

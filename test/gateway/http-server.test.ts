@@ -146,7 +146,7 @@ describe('connections that the server has ended', () => {
 
   it('are destroyed beyond 200, the oldest first', async () => {
     await start();
-    // The test does not start the timer of these connections, which would destroy ended connections after a second.
+    // The test does not start the timer that would destroy these connections a second after they ended.
     const ended = new Connections(limits, new Registry(), () => false);
     const accepted: Socket[] = [];
     const listener = createServer({ allowHalfOpen: true }, (socket) => {
@@ -273,7 +273,7 @@ describe('a body', () => {
   });
 });
 
-it('the error for a port that is taken names the address and the port', async () => {
+it('the error for a taken port names the address and the port', async () => {
   await start();
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));

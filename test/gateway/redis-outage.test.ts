@@ -12,7 +12,7 @@ import { requires } from '../run/requirements.ts';
 describe('a router whose Redis hangs', requires('redis'), () => {
   let redis: RedisServer;
   let router: ReloadableRouter;
-  /** A fake engine that responds, so that it counts as started, but only with errors. */
+  /** A fake engine that responds only with errors; because it responds, it counts as started. */
   const engine = createServer((_request, response) => response.writeHead(500).end());
 
   beforeAll(async () => {

@@ -18,7 +18,7 @@ export interface FileRecord {
 
 export interface RunRecord {
   readonly files: readonly FileRecord[];
-  /** Errors outside of any test: of a global set-up, or thrown by something that no test waits for. */
+  /** Errors outside of any test: from a global set-up, or thrown by something that no test waits for. */
   readonly errors: readonly string[];
 }
 

@@ -83,7 +83,7 @@ export async function startBreakableProxy(target: string) {
         lost.destroy();
       }
     },
-    /** Number of half-open connections: connections of which one end is lost and the other end is still open. */
+    /** Number of half-open connections: connections with one end lost and the other still open. */
     get halfOpen() {
       return orphans.size;
     },

@@ -72,7 +72,7 @@ export function environmentsOf(options: StackOptions, stateDir: string) {
   };
 }
 
-/** Returns the payload key from TEST_PAYLOAD_KEY, with which any suite can run with encrypted payloads. */
+/** Returns the payload key from TEST_PAYLOAD_KEY, which lets any suite run with encrypted payloads. */
 function payloadKeyOfRun(): Environment {
   const key = process.env['TEST_PAYLOAD_KEY'];
   return key === undefined ? {} : { PAYLOAD_KEY: key };

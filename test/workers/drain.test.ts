@@ -135,7 +135,7 @@ describe('stop', () => {
   });
 
   test('ends only after it has reported a failure in place of a permanently rejected result', async () => {
-    // With a concurrency of 1, no poll is open that the drain would wait for.
+    // With a concurrency of 1, there is no open poll for the drain to wait for.
     const { program: running } = await start({ 'workers.concurrency': 1 });
     const taskId = addMovie();
     await calledBackEnd();

@@ -34,10 +34,10 @@ const filler = new Set(
 
 /**
  * Returns every file that does not open with a comment, and every declaration that lacks a docstring: exported
- * functions, classes, interfaces, types and constants, and the public methods and accessors of exported classes. A
- * method that overrides another one, or that an implemented interface declares, may have its docstring there. An
- * interface that is in none of the files belongs to a package, which documents it. Declarations that are exported by a
- * list (`export { … }`) are not found.
+ * functions, classes, interfaces, types and constants, and the public methods and accessors of exported classes. The
+ * docstring of a method may instead be in the base class or in an implemented interface. An interface that is in none
+ * of the files belongs to a package, which documents it. Declarations that are exported by a list (`export { … }`) are
+ * not found.
  */
 export function findUndocumented(files: readonly SourceText[]): Finding[] {
   const sources = files.map(({ path, text }) => ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));

@@ -14,7 +14,7 @@ interface Manifest {
 /**
  * Rewrites the package.json of every bundled package below `node_modules`, so that it names the versions that are
  * installed with it, and nothing else. The overrides of this repository do not apply where the bundle is installed.
- * Without this change, npm would report the packages that the overrides replace as missing, and `npm ci` would fail.
+ * Without this change, npm would report as missing the packages that the overrides replace, and `npm ci` would fail.
  */
 export function pinBundle(root: string): void {
   const pinned = new Set<string>();
@@ -26,7 +26,7 @@ export function pinBundle(root: string): void {
     const wanted = Object.keys({ ...manifest.dependencies, ...optionalDependencies });
     const found = wanted.flatMap((name) => findInstalled(name, folder, root) ?? []);
     const dependencies = Object.fromEntries(found.map(({ name, version }) => [name, version]));
-    // The stubs of gateway/overrides/ have no dependencies; their package.json is in this repository and stays as it
+    // The stubs in gateway/overrides/ have no dependencies; their package.json is in this repository and stays as it
     // is.
     if (wanted.length > 0 || peerDependencies !== undefined)
       writeFileSync(file, `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n`);

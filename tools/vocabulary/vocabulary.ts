@@ -70,16 +70,16 @@ const retiredWords: readonly RetiredWord[] = [
 /** Deprecated names that still work, for configuration keys and metrics. */
 export const deprecatedNames: readonly string[] = [...Object.keys(deprecatedKeys), ...Object.keys(deprecatedMetrics)];
 
-/** Spellings that clients, operators or the engine rely on: they stay. */
+/** Spellings that stay, because clients, operators or the engine rely on them. */
 const kept: readonly RegExp[] = [
   new RegExp(deprecatedNames.map((name) => `\\b${name.replaceAll('.', '\\.')}\\b`).join('|'), 'g'),
   // A deprecated member of the JSON that `routes --json` prints.
   /\blane(?=:)/g,
-  // The public name of a queue, its last part in a pattern of RabbitMQ, and a sentence about it.
+  // The public name of a queue, its last part in a RabbitMQ pattern, and a sentence about it.
   /mdm\\{0,2}\.updates\\{0,2}\.parked|\(\?!parked\$\)|the code `parked`/g,
-  // A reason for terminations, which older routers have stored in the engine.
+  // A termination reason that older routers have stored in the engine.
   /wait budget is spent/g,
-  // The answer of an operator to a question of the CLI.
+  // An operator's answer to a question from the CLI.
   /the answer (?:was|is `y`)|the answer to the question|another answer than yes|\{ answer/g,
 ];
 

@@ -5,7 +5,7 @@ import type { Config } from '#lib/config/schema.ts';
 import { CodedFailure } from '../task-failure.ts';
 
 /**
- * Returns the base URL of the adaptor of an MIS code: `adaptor.<mis>.url`, else `adaptor.url`.
+ * Returns the base URL of the adaptor for an MIS code: `adaptor.<mis>.url`, else `adaptor.url`.
  * @throws CodedFailure `unknown-college` when neither is set
  */
 export function adaptorOf(mis: string, config: Config): string {

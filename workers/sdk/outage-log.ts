@@ -34,7 +34,7 @@ export class OutageLog {
     this.#log.info({ ms }, 'the engine is back');
   }
 
-  /** Records whether the router gives out no tasks of a type, because of the limits of the workers' client. */
+  /** Records whether the router refuses to give out tasks of a type, because of the limits of the workers' client. */
   recordAccess(taskType: string, isRefused: boolean): void {
     if (isRefused === this.#refused.has(taskType)) return;
     if (isRefused) {

@@ -16,7 +16,7 @@ interface SdkCall {
 
 /**
  * The response to every update, which says that there is no next task. Tasks come only from polls, because the SDK
- * drops a task that an update returns while the SDK stops.
+ * drops a task that an update returns while the SDK is stopping.
  */
 const noNextTask = { response: { ok: true, status: 204 } } as const;
 

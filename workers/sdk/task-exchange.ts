@@ -48,7 +48,7 @@ interface ExchangeResponse {
   readonly tasks: readonly Task[];
   /** One status for each result; absent when all results were accepted. */
   readonly statuses?: readonly number[];
-  /** Task types that the worker may not take. */
+  /** Task types whose tasks the worker is not allowed to take. */
   readonly refused?: readonly string[];
   /** True while the engine does not respond. */
   readonly unavailable?: boolean;
@@ -99,7 +99,8 @@ export class TaskExchange {
   }
 
   /**
-   * Reports a result. Returns at once; the result is sent again until the engine accepts it or further attempts are pointless.
+   * Reports a result. Returns at once; the result is sent again until the engine accepts it or further attempts are
+   * pointless.
    */
   update(result: TaskResult): void {
     this.#results.add(result);

@@ -21,8 +21,8 @@ const compiledFile = 'dist/dev/setup/run.mjs';
  * on the checkout.
  * @param product the product's code: a checkout, or `node_modules/service-router/dist` below the folder that the
  *   package is installed in
- * @throws CommandError when the source of the package is unknown, or npm did not compile it; Error with npm's output
- *   when packing fails
+ * @throws CommandError when the source of the package is unknown, or npm did not compile the package; Error with npm's
+ *   output when packing fails
  */
 export function findPackageSource(folder: string, product = productDir): string {
   if (existsSync(join(product, 'package-lock.json'))) return pack(folder, product);

@@ -1,4 +1,4 @@
-// Draws a diagram as SVG, from top to bottom. It uses no inline styles, because the CSP of the pages forbids them.
+// Draws a diagram as SVG, from top to bottom. The SVG uses no inline styles, because the pages' CSP forbids them.
 
 import { Html, html } from '../pages/html.ts';
 import type { Block, Branch, NodeBlock } from './block.ts';

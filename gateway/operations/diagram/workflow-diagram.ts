@@ -6,8 +6,8 @@ import { meaningOf } from '../pages/state.ts';
 import type { Block, Branch, Meaning, NodeBlock } from './block.ts';
 
 /**
- * A task of any workflow definition on the engine. It may have a type or fields that the definitions of this product do
- * not use.
+ * A task in any workflow definition on the engine. It may have a type or fields that this product's definitions do not
+ * use.
  */
 export interface DefinedTask {
   readonly name?: string;
@@ -131,7 +131,7 @@ function nodeOf({ taskReferenceName, type, sink, subWorkflowParam }: DefinedTask
   };
 }
 
-/** Returns the path of the page of the execution that a task has started; undefined when it has started none. */
+/** Returns the path of the page for the execution that a task has started; undefined when it has started none. */
 function startedExecution(task: ExecutedTask | undefined): string | undefined {
   const id = task?.subWorkflowId ?? task?.outputData?.['subWorkflowId'] ?? task?.outputData?.['workflowId'];
   const isStart = task?.taskType === 'SUB_WORKFLOW' || task?.taskType === 'START_WORKFLOW';

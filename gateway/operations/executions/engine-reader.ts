@@ -10,7 +10,7 @@ import type { Config } from '#lib/config/schema.ts';
 
 /** Time limit for all calls of one page, in milliseconds. */
 const pageMs = 10_000;
-/** Number of connections to each server of the engine. It limits the load that all open pages together cause. */
+/** Number of connections to each engine server. It limits the load that all open pages together cause. */
 const connections = 2;
 
 /** Creates readers of executions for the pages. */

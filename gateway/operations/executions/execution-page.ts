@@ -25,9 +25,9 @@ export interface ExecutionPageOptions {
 
 /** Interval at which the page of an open execution refreshes itself, in milliseconds. */
 const refreshMs = 3_000;
-/** How long after the end of an execution its events may still start follow-up executions, in milliseconds. */
+/** Time after the end of an execution during which its events may start follow-up executions, in milliseconds. */
 const settleMs = 120_000;
-/** The same time when a follow-up execution is missing: after an outage, the reconciler may start it later. */
+/** Replaces `settleMs` when a follow-up execution is missing: after an outage, the reconciler may start it later. */
 const repairMs = 3_600_000;
 
 /** Returns the handlers by path. */

@@ -69,7 +69,7 @@ export function listAddress(query: Partial<Record<keyof ListQuery, string | numb
   return parameters.size === 0 ? '/executions' : `/executions?${parameters}`;
 }
 
-/** A search of executions. */
+/** A search for executions. */
 export interface Search {
   readonly filter: ExecutionFilter;
   readonly bounds: SearchBounds;
@@ -112,7 +112,10 @@ export function toSearch(query: ListQuery, now: number): Search | { readonly pro
   };
 }
 
-/** Converts an age or a time to milliseconds since 1970. Returns undefined when there is no bound, NaN for an invalid string. */
+/**
+ * Converts an age or a time to milliseconds since 1970. Returns undefined when there is no bound, NaN for an invalid
+ * string.
+ */
 function momentOf(text: string, now: number): number | undefined {
   const age = Object.hasOwn(ageChoices, text) ? ageChoices[text] : undefined;
   if (age !== undefined) return age.ms === Number.POSITIVE_INFINITY ? undefined : now - age.ms;

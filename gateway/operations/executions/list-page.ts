@@ -17,7 +17,7 @@ export interface ListOptions {
   readonly readers: EngineReaders;
   readonly suggestions: () => Suggestions;
   /**
-   * Returns the latest execution that this router knows. It distinguishes an engine without an index from an idle one.
+   * Returns the latest execution that this router knows of. It distinguishes an idle engine from one without an index.
    */
   readonly latestExecution: () => string | undefined;
 }

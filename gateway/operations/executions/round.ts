@@ -46,7 +46,7 @@ export async function readRound(
   const { executions: rows, total } = isQueryName(sourceId)
     ? await reader.search({ correlationIds: [sourceId] }, { offset: 0, size: maxFollowers })
     : { executions: [], total: 0 };
-  // The execution may not be in the index yet, or the engine may have no index.
+  // The execution might not be in the index yet, or the engine may have no index.
   const ids = new Set([...rows.map(({ workflowId }) => workflowId), execution.workflowId]);
   ids.delete(sourceId);
   const followers: WholeExecution[] = [];
@@ -96,8 +96,8 @@ class RoundTree {
   }
 
   /**
-   * Returns the steps of the follow-up executions whose event is unknown. They were started by the reconciler, or by
-   * another version of the handlers.
+   * Returns the steps of the follow-up executions whose event is unknown. They were started by the reconciler, or by a
+   * different version of the handlers.
    */
   others(): RoundStep[] {
     const steps: RoundStep[] = [];

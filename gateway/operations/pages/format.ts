@@ -1,4 +1,4 @@
-// Formats durations, ages and rates for the pages for operators.
+// Formats durations, ages and rates on the pages for operators.
 
 /** Formats milliseconds: `4.2 ms`, `38 ms`, `1.25 s`; a dash for undefined. */
 export function formatMs(ms: number | undefined): string {

@@ -24,7 +24,7 @@ const headers = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Sends a page or a file of the pages. */
+/** Sends a page, or a file that the pages load. */
 export function send(response: ServerResponse, body: string | Buffer, { type = 'text/html', status = 200 } = {}): void {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(status, { ...headers, 'content-type': `${type}; charset=utf-8` }).end(body);

@@ -6,7 +6,7 @@ import type { Activity, Failure, RouteActivity } from './activity.ts';
 
 /** A metric value with some of its labels. */
 export interface Reading {
-  /** Values of the labels that are not empty, separated by spaces. */
+  /** The non-empty label values, separated by spaces. */
   readonly name: string;
   readonly value: number;
 }
@@ -19,7 +19,7 @@ export interface Status {
   readonly waitingClients: number;
   readonly heldPolls: number;
   readonly queued: number;
-  /** Failed calls to the engine since the start. */
+  /** Failed calls to the engine since the router started. */
   readonly engineErrors: number;
   readonly unreconciled: number;
   /** Circuit breakers of the engine and of the back ends: 0 closed, 1 half-open, 2 open. */

@@ -18,7 +18,7 @@ export class OneAtATime {
   }
 
   /**
-   * Requests a run. Resolves when a run that started after this call has ended.
+   * Requests a run. Resolves at the end of the first run that starts after this call.
    * @param reason passed to the run; later requests for the same run do not change it
    */
   request(reason: string): Promise<void> {

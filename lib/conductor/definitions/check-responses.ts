@@ -39,7 +39,7 @@ function checkOutput(file: DefinitionFile<WorkflowDefinition>, route: Route): st
   return [problemAt(file, [...path, 'outbound', 'statusCodeValue'], message)];
 }
 
-/** Returns true for a string that the engine replaces by the value of an expression; inside a text, it inserts text. */
+/** Returns true for a string that the engine replaces with an expression's value; in a longer text, it inserts text. */
 function isExpression(value: unknown): boolean {
   return typeof value === 'string' && /^\$\{.+\}$/s.test(value);
 }
@@ -51,7 +51,7 @@ function isStatus(value: unknown): boolean {
 
 /**
  * Returns the tasks that can be the last one of an execution. Without output parameters, the engine uses the output of
- * this task as the workflow's output.
+ * the last task as the workflow's output.
  */
 function lastTasks(tasks: readonly WorkflowTask[]): WorkflowTask[] {
   const last = tasks.at(-1);

@@ -74,7 +74,7 @@ export function problemOfCondition(text: string): string | undefined {
 
 interface Sandbox {
   readonly context: Context;
-  /** `JSON.parse` of the sandbox, so that no object of Node's own realm gets into the sandbox. */
+  /** The sandbox's `JSON.parse`, so that no object from Node's own realm gets into the sandbox. */
   readonly parse: (text: string) => unknown;
 }
 

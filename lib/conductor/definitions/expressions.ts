@@ -22,7 +22,7 @@ export function findExpressions(value: unknown, path: Path = []): Expression[] {
   );
 }
 
-/** A problem of a string in a JSON value, with the path of the string. */
+/** A problem with a string in a JSON value, with the path of the string. */
 export type StringProblem = readonly [path: Path, message: string];
 
 /**
@@ -44,8 +44,8 @@ function findStrings(value: unknown, path: Path): { readonly path: Path; readonl
 }
 
 /**
- * Returns a pattern that matches a string whose expressions are resolved. Each expression matches one or more characters
- * other than `:`.
+ * Returns a pattern that matches a string whose expressions are resolved. Each expression matches one or more
+ * characters other than `:`.
  */
 export function resolvedPattern(text: string): RegExp {
   const parts = text.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));

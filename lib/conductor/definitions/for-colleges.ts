@@ -5,9 +5,9 @@ import type { Config } from '#lib/config/schema.ts';
 import type { DefinitionFile, Definitions } from './load-definitions.ts';
 import type { EventHandler } from './schema.ts';
 
-/** Placeholder in the strings of a template for a college's MIS code. */
+/** Placeholder for a college's MIS code in the strings of a template. */
 export const misPlaceholder = '{mis}';
-/** Placeholder in the strings of a template for the task domain of a college's workers. */
+/** Placeholder for the task domain of a college's workers in the strings of a template. */
 export const domainPlaceholder = '{domain}';
 
 /** Returns whether an event handler is a template, which is registered once for each college. */

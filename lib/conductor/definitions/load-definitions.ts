@@ -180,7 +180,7 @@ function readText(path: string): string | undefined {
   return undefined;
 }
 
-/** Returns the result of reading, or the error of the file system. */
+/** Returns the result of `read`, or the error from the file system. */
 function attempt<T>(read: () => T): T | NodeJS.ErrnoException {
   try {
     return read();

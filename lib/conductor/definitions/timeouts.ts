@@ -90,7 +90,7 @@ function checkRoute(definitions: Definitions, route: Route, { backEndTimeoutMs }
 
 /**
  * Checks that a routed workflow has no timeout, because the router enforces the deadline. With a timeout, the engine
- * would not evaluate an execution of the workflow again until the timeout has passed.
+ * would not evaluate an execution of the workflow again until the timeout had passed.
  */
 function checkRoutedWorkflow(file: DefinitionFile<WorkflowDefinition>): string[] {
   const { timeoutSeconds = 0 } = file.definition;

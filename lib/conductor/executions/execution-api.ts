@@ -102,7 +102,7 @@ export class ExecutionApi {
     await (await this.#index()).forget(executionIds);
   }
 
-  /** Returns the ids of a workflow's running and paused executions of all versions. The list needs no index. */
+  /** Returns the ids of the running and paused executions of all versions of a workflow. The list needs no index. */
   async running(name: string): Promise<string[]> {
     return parseResponse(
       await this.#send({ method: 'GET', path: `/api/workflow/running/${encodeURIComponent(name)}` }),

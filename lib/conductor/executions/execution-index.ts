@@ -74,8 +74,8 @@ export interface ExecutionIndex {
   /** Returns the executions of a workflow with this correlation id, oldest first. */
   correlated(name: string, correlationId: string, options?: CorrelatedOptions): Promise<WholeExecution[]>;
   /**
-   * Records the ends of executions that no router has noticed. Until its end is recorded, such an execution counts as
-   * open.
+   * Records the end of each execution that ended without a router noticing. Until its end is recorded, such an
+   * execution counts as open.
    * @param onBatch called after each batch; a result of false stops the call
    */
   recordEnds(onBatch: () => Promise<boolean>): Promise<void>;

@@ -12,7 +12,7 @@ const malformedQuery = 'indexed';
 
 /**
  * Determines whether an engine has an index. This class asks the engine only once, because an engine gains or loses its
- * index only by a restart with other properties.
+ * index only by a restart with different properties.
  */
 export class IndexPresence {
   readonly #call: SendRequest;

@@ -1,4 +1,4 @@
-// Previews and carries out the interventions of operators in executions: retry, terminate and cancel.
+// Previews and carries out operators' interventions in executions: retry, terminate and cancel.
 
 import { isSafeMethod } from '#lib/http/methods.ts';
 import { EngineError } from '../engine-error.ts';

@@ -24,8 +24,8 @@ export const cases = Object.keys(reasons) as readonly Case[];
 
 /**
  * Reason that the engine stores when it evaluates an execution in the middle of a termination: the tasks are already
- * cancelled, but the execution still runs (`DeciderService.retry`). The termination is still in progress, or the engine
- * was killed during it. The actual reason for the termination is lost.
+ * cancelled, but the execution is still running (`DeciderService.retry`). The termination is still in progress, or the
+ * engine was killed during it. The actual reason for the termination is lost.
  */
 const lostReason = /^Task \S+ failed with status: TERMINATED and reason: 'null'$/;
 

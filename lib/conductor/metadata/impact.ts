@@ -68,8 +68,7 @@ function affectedBy({ kind, name, version, before }: Change, { workflows }: Regi
 }
 
 /**
- * Returns whether any branch or loop contains a task of the type, which is an object with this name and a reference
- * name.
+ * Returns whether any branch or loop contains a task of the type: an object with this name and a reference name.
  */
 function hasTask(value: unknown, taskType: string): boolean {
   if (value === null || typeof value !== 'object') return false;

@@ -56,7 +56,7 @@ export function changesRegisteredVersion({ action, kind }: Change): boolean {
   return action === 'change' && kind === 'workflow';
 }
 
-/** Returns true when both are the same change of the same definition between the same states. */
+/** Returns true when both are the same change to the same definition between the same states. */
 export function isSameChange(left: Change, right: Change): boolean {
   const parts = ({ action, before, after }: Change) => [action, before ?? null, after ?? null];
   return isSameDefinition(left, right) && isEqual(parts(left), parts(right));

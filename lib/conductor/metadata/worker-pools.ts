@@ -38,7 +38,7 @@ export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[
     definition.actions.flatMap(({ start_workflow: start }) => Object.entries(start.taskToDomain)),
   );
   // Excludes the polls of routers. Only routers poll for directly dispatched tasks, to find the tasks that a stopped
-  // router has left.
+  // router has left behind.
   const workerPolls = facts.pollData.filter(({ domain }) => !isDirectDomain(domain));
   return definitions.taskDefs.flatMap(({ definition: { name: taskType } }) => {
     const domains = new Set<string | undefined>([

@@ -28,7 +28,7 @@ export interface AllowedEventOptions {
   rootDir: string;
 }
 
-/** Returns a new event with the allowed parts of `event`, or null when `event` is malformed; nothing is sent then. */
+/** Returns a new event with the allowed parts of `event`. For a malformed `event`, returns null: nothing is sent. */
 export function allowedEvent(event: ErrorEvent, { program, rootDir }: AllowedEventOptions): ErrorEvent | null {
   try {
     const { event_id, timestamp, level, platform, environment, release } = event;

@@ -49,7 +49,7 @@ export function errorFields(error: unknown): Record<string, unknown> {
   };
 }
 
-/** Returns a value as text. `String` fails on objects without a prototype, which can be thrown, too. */
+/** Returns a value as text. `String` fails on objects without a prototype, and even these can be thrown. */
 function textOf(value: unknown): string {
   try {
     return String(value);

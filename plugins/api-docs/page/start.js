@@ -5,8 +5,8 @@ function shorten() {
   return {
     statePlugins: {
       // Every route accepts the first security scheme. The dialog for all operations offers only that scheme, because
-      // Swagger UI would select the last one. The lock of an operation still offers every scheme that the operation
-      // accepts.
+      // Swagger UI would otherwise select the last one. The lock icon of an operation still offers every scheme that
+      // the operation accepts.
       auth: { wrapSelectors: { definitionsToAuthorize: changeResult((schemes) => schemes && schemes.take(1)) } },
       // Shows one row for all undescribed operations of an endpoint.
       spec: { wrapSelectors: { taggedOperations: changeResult((tags) => tags.map(withoutListedElsewhere)) } },

@@ -61,7 +61,7 @@ export class AdaptiveLimit {
     return Math.round(this.#clamp(this.#limit));
   }
 
-  /** Notes the number of executions that wait now. The limit rises only when it is in use. */
+  /** Notes the number of executions that are waiting now. The limit rises only when it is in use. */
   noteUse(count: number): void {
     if (count > this.#peakUse) this.#peakUse = count;
   }

@@ -63,7 +63,7 @@ const backEndFailures: ReadonlySet<ProblemCode> = new Set([
 const possibleEngineFailures: ReadonlySet<ProblemCode> = new Set(['execution-timed-out', 'wait-budget-spent'] as const);
 
 const maxRetryAfterSeconds = 10;
-/** How long after a rejection load shedding stays active, in milliseconds. */
+/** How long load shedding stays active after a rejection, in milliseconds. */
 const sheddingMs = 1_000;
 /**
  * Maximum number of unmatched executions; the oldest entry is dropped. Executions started by events are never matched.
@@ -152,8 +152,8 @@ export class Admission {
   }
 
   /**
-   * Records that this router has handed a task of an execution to a worker, so that the execution no longer waits for
-   * one.
+   * Records that this router has handed a task of an execution to a worker. From then on, the execution no longer
+   * waits for a worker.
    */
   handedOut(executionId: string): void {
     const permit = this.#permits.get(executionId);

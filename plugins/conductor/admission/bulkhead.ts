@@ -1,4 +1,4 @@
-// Usage of one bulkhead (one back end, one class of requests, or all together): permits in use and queued requests.
+// Usage of one bulkhead (one back end, one class, or all requests): permits in use and queued requests.
 
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 import { HeldTime } from './held-time.ts';
@@ -15,7 +15,7 @@ export type PermitStage = 'waiting' | 'inFlight';
 /** Both stages. */
 export const permitStages: readonly PermitStage[] = ['waiting', 'inFlight'];
 
-/** Permits of one bulkhead that are in use, for one stage. */
+/** Permits in use in one bulkhead, for one stage. */
 export interface PermitUsage {
   count: number;
   /** Average time that a permit is held. */

@@ -62,7 +62,7 @@ export class CircuitBreaker {
     return this.state === 'closed' && this.#counts().requests === 0;
   }
 
-  /** True when no probe has had an outcome for an hour, so that the dependency may no longer exist. */
+  /** True when no probe has had an outcome for an hour: the dependency may no longer exist. */
   get isStale(): boolean {
     return this.state === 'half-open' && this.#now() - this.#changedAt >= staleMs;
   }

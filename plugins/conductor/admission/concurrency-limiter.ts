@@ -127,8 +127,8 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Average time that executions of this back end are in flight, in milliseconds; the average of all back ends while no
-   * execution of this back end has ended.
+   * Average time that executions of this back end are in flight, in milliseconds; the average of all back ends until
+   * an execution of this back end has ended.
    */
   averageHeldMs({ bulkhead }: PermitRequest): number {
     return bulkhead.inFlight.heldTime.ms || this.#all.inFlight.heldTime.ms;
@@ -173,8 +173,7 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * True when a limit has changed since the last grants. The release of a permit triggers grants; the raising of a
-   * limit does not.
+   * True when a limit has changed since the last grants. Releasing a permit triggers grants; raising a limit does not.
    */
   #haveLimitsChanged(): boolean {
     return this.#currentLimits().some((limit, index) => limit !== this.#limitsAtLastGrant[index]);
@@ -209,7 +208,7 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Returns the rejection of a request that gets no permit now and may not be queued either; undefined when it may
+   * Returns the rejection of a request that gets no permit now and must not be queued either; undefined when it may
    * wait. The limit of a flow depends on the number of free slots (dynamic threshold, Choudhury and Hahne 1998), so no
    * flow fills the queue.
    */

@@ -35,7 +35,7 @@ export class Cancellations {
 
   /**
    * Cancels an execution. Concurrent calls for one execution share one cancellation; otherwise, one call could resume
-   * the execution while another still needs it paused.
+   * the execution while another still needed it paused.
    * @returns the cancelled execution, even if it had been cancelled before
    * @throws Problem `execution-ended` or `execution-under-way` (409); EngineError, after which the execution may have
    *   been cancelled; if it is still paused, it is resumed later

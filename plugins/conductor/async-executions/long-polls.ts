@@ -15,14 +15,14 @@ export class LongPolls {
   }
 
   /**
-   * Returns whether one more request of this client may wait. At most `max` requests of all clients together may wait,
-   * and at most half of `max`, rounded up, of one client.
+   * Returns whether one more request from this client may wait. All clients together may have at most `max` waiting
+   * requests; one client may have at most half of `max`, rounded up.
    */
   hasCapacity(client: string, max: number): boolean {
     return this.#waiting.total < max && this.#waiting.of(client) < Math.ceil(max / 2);
   }
 
-  /** Counts one waiting client until the promise of `wait` settles. */
+  /** Counts one waiting client until the promise from `wait` settles. */
   async during<T>(client: string, wait: () => Promise<T>): Promise<T> {
     this.#waiting.add(client, 1);
     try {

@@ -67,7 +67,7 @@ export class CompletionWaiters {
 
   /**
    * Calls `start`, which starts an execution. {@link isIdle} is false meanwhile.
-   * @param start function that begins to wait for the execution before its promise resolves
+   * @param start must begin to wait for the execution before it resolves
    */
   async whileStarting<T>(start: () => Promise<T>): Promise<T> {
     this.#starting++;

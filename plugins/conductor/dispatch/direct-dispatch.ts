@@ -47,7 +47,7 @@ export interface DirectDispatchOptions {
 
 /** The state of one queue at the other routers, as far as this router knows it. */
 interface Elsewhere {
-  /** Time of the latest message saying that workers poll the queue elsewhere (performance.now(), as all times here). */
+  /** Time of the latest message that workers poll the queue elsewhere (performance.now(), like all times here). */
   polledAt: number;
   /** Time of this router's latest message saying that workers poll the queue here. */
   announcedAt: number;
@@ -75,7 +75,7 @@ const maxGiven = 16;
 /** Marks a router in `offers` that has not been asked since its latest offer or response. */
 const notAsked = Number.NEGATIVE_INFINITY;
 
-/** Delivers reads to workers without a poll of the engine, here or through another router. */
+/** Delivers reads to workers, here or through another router, without polling the engine. */
 export class DirectDispatch {
   readonly #options: DirectDispatchOptions;
   readonly #elsewhere = new BoundedMap<string, Elsewhere>(maxKnown);
@@ -172,8 +172,8 @@ export class DirectDispatch {
   }
 
   /**
-   * Asks every router with an offer for tasks. The offer of a router that has not responded is deleted, because that
-   * router may have stopped. A router that was only slow repeats its offer.
+   * Requests tasks from every router with an offer. The offer of a router that has not responded is deleted, because
+   * that router may have stopped. A router that was only slow repeats its offer.
    */
   #ask(name: QueueName, count: number, kind: { busy?: true } = {}): void {
     const { offers } = this.#known(name);
@@ -216,7 +216,7 @@ export class DirectDispatch {
     this.#ask(name, this.#freeCapacity(name));
   }
 
-  /** Returns how many tasks from other routers the polls held here can take. */
+  /** Returns how many tasks the polls held here can take from other routers. */
   #freeCapacity(name: QueueName): number {
     const { capacity, readyTasks } = this.#options.queues.queue(name);
     return Math.max(0, capacity - readyTasks);

@@ -9,7 +9,7 @@ export interface Poll {
   timeoutMs: number;
   /**
    * Longest time to hold the poll after its timeout while a fetch is in flight, in milliseconds. Without this time, a
-   * worker with short polls would always be gone when the engine returns its task.
+   * worker with short polls would always be gone when the engine returned its task.
    */
   fetchMs?: number;
   /** Aborts when the worker disconnects. */

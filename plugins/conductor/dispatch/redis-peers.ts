@@ -9,7 +9,7 @@ import type { PeerWakeUp, Peers } from './wake-ups.ts';
 
 /** Messages on this channel have the field `hint`, as in earlier releases. */
 const wakeUpChannel = 'service-router:hints';
-/** Channel of messages to all routers. The name of the channel of one router ends with the id of that router. */
+/** Channel for messages to all routers. The name of a single router's channel ends with that router's id. */
 const dispatchChannel = 'service-router:dispatch';
 
 /** Dependencies of {@link RedisPeers}. */

@@ -36,7 +36,7 @@ interface WorkflowTask {
 }
 
 /**
- * Returns true for a task that must not be carried out twice: a write that the engine may not retry. A task without an
+ * Returns true for a task that must not be carried out twice: a write that the engine must not retry. A task without an
  * HTTP method counts as a write. Any other task may be delivered a second time, because the first delivery may have
  * been lost: the engine can fail after it has taken a task from its queue.
  */

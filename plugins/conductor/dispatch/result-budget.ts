@@ -38,7 +38,7 @@ export interface ResultBudgetOptions {
 
 /**
  * Admits results in order of arrival, so that small results cannot starve a large one. One client gets at most half of
- * the budget, or one result, so that its slow uploads cannot block the results of other clients.
+ * the budget, or one result of any size, so that its slow uploads cannot block the results of other clients.
  */
 export class ResultBudget {
   readonly #limit: number;

@@ -116,7 +116,7 @@ export class TaskQueue implements PolledQueue {
     return this.#heldPolls.reduce((sum, { left }) => sum + left, 0);
   }
 
-  /** True when this queue has no polls and no tasks, so that it can be deleted. */
+  /** True when this queue has no polls and no tasks, so it can be deleted. */
   get idle(): boolean {
     return this.#heldPolls.length === 0 && this.#ready.length === 0 && this.#fetch === undefined;
   }

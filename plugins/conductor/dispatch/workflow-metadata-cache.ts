@@ -108,7 +108,7 @@ export class WorkflowMetadataCache {
 
 /**
  * Returns the queue of a task. The domain is the entry of `taskToDomain` for the task type, otherwise the entry for
- * `*`. Without both entries, the task belongs to the default pool.
+ * `*`. Without either entry, the task belongs to the default pool.
  */
 export function queueOf(taskType: string, taskToDomain: Readonly<Record<string, string>> = {}): QueueName {
   return { taskType, domain: taskToDomain[taskType] ?? taskToDomain['*'] };

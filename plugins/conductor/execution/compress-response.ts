@@ -1,8 +1,8 @@
 // Compresses back-end responses with br or gzip for clients that accept compression.
 //
 // When a response holds a secret next to text that an attacker chose, its compressed length reveals the secret
-// (BREACH). Therefore, tokens are never compressed, nor are responses from the engine's API, which contain requests of
-// several clients.
+// (BREACH). Therefore, tokens are never compressed, nor are responses from the engine's API, which contain requests
+// from several clients.
 
 import { type Static, Type } from '#lib/json/json-schema.ts';
 import { headerRef } from '#lib/openapi/headers.ts';

@@ -156,7 +156,7 @@ async function recordStart(
   }
 }
 
-/** A plan for delivering the first task of an execution to a worker without a poll of the engine. */
+/** A plan for delivering the first task of an execution to a worker without polling the engine. */
 interface DispatchPlan {
   readonly workflow: WorkflowMetadata;
   readonly queue: QueueName;
@@ -167,9 +167,9 @@ interface DispatchPlan {
 
 /**
  * Plans the direct dispatch of the first task. Until the result of the task arrives, the engine keeps the task in a
- * queue that is polled only by searches for lost tasks. Such a search can deliver a task twice, so only reads are dispatched
- * directly. Call it only for a request that waits: without a waiting client, no router knows whether a worker has the
- * task.
+ * queue that is polled only by searches for lost tasks. Such a search can deliver a task twice, so only reads are
+ * dispatched directly. Call this function only for a request that waits: without a waiting client, no router knows
+ * whether a worker has the task.
  * @returns undefined when workers must poll the engine for the task
  */
 async function planDispatch(

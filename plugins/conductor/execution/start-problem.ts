@@ -21,9 +21,10 @@ export interface FailedStart {
 /** Timeout for asking the engine whether it has an execution, in milliseconds. */
 const lookupTimeoutMs = 1_500;
 /**
- * Largest expected difference between the clocks of the engine and of the routers, in milliseconds. An
- * execution that started before the request by more than this difference belongs to another request: clients may reuse
- * an `X-Request-Id`, which becomes the correlation id. The value is large, because if a write's execution were missed, the client would repeat the write.
+ * Largest expected difference between the clocks of the engine and of the routers, in milliseconds. An execution that
+ * started earlier than the request by more than this difference belongs to another request: clients may reuse an
+ * `X-Request-Id`, which becomes the correlation id. The value is large, because if a write's execution were missed, the
+ * client would repeat the write.
  */
 const maxClockDifferenceMs = 900_000;
 /**

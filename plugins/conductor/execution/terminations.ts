@@ -1,7 +1,7 @@
 // Reasons for terminating executions. The engine stores these reasons, so that every router later reports the same
 // problem.
 
-/** Reason when the client of a read disconnected before the response. */
+/** The reason for a read whose client disconnected before the response. */
 export const clientGoneReason = 'the client has gone';
 
 /**

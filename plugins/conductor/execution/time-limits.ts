@@ -15,7 +15,7 @@ export function remainingMs(deadlineAt: number): number {
   return Math.max(1, Math.round(deadlineAt - performance.now()));
 }
 
-/** The error of a read from the engine that had not finished by its deadline. */
+/** The error for a read from the engine that had not finished by its deadline. */
 export class LateRead extends EngineError {
   constructor() {
     super('interrupted', 'the engine did not respond before the deadline');

@@ -17,12 +17,11 @@ import { inboundOf } from '../execution/client-executions.ts';
 export type KeyedExecutions = Pick<ExecutionApi, 'correlated' | 'search' | 'readWhole' | 'decide'>;
 
 /**
- * Minimum age, in milliseconds, at which the engine is asked to evaluate an execution again that has no row in the
- * index.
+ * Minimum age, in milliseconds, at which the engine is asked to re-evaluate an execution that has no row in the index.
  */
 const unindexedMs = 60_000;
 
-/** Maximum number of executions for one key that are read. Only one of them has not been superseded. */
+/** Maximum number of executions that are read for one key. Only one of them has not been superseded. */
 const maxExecutions = 5;
 
 /** A request with an Idempotency-Key. */

@@ -34,7 +34,7 @@ export interface IdempotentStartDependencies {
  * first.
  */
 const maxStartWaitMs = 5_000;
-/** Pauses between the attempts, in milliseconds; each is twice as long as the previous one. */
+/** Pauses between attempts to acquire the lock, in milliseconds; each is twice as long as the previous one. */
 const firstPauseMs = 100;
 const longestPauseMs = 1_600;
 /** Maximum number of concurrent lookups while admission control rejects requests. Further requests are rejected too. */

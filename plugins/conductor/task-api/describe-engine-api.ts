@@ -1,4 +1,4 @@
-// The OpenAPI description of the engine-api policy: one operation for each call of the allow-list.
+// The OpenAPI description of the engine-api policy: one operation for each call in the allow-list.
 
 import type { ListedOperation, PolicyDescription } from '#lib/openapi/description.ts';
 import type { Method, Parameter, Responses } from '#lib/openapi/openapi.ts';

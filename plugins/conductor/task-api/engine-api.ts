@@ -144,8 +144,8 @@ class EngineApi {
   }
 
   /**
-   * The call of this product's workers: reports results and, if all of them were accepted, waits for tasks from several
-   * queues.
+   * The call that this product's workers use: reports results and, if all of them were accepted, waits for tasks from
+   * several queues.
    */
   async exchange(_call: AllowedCall, context: CallContext): Promise<void> {
     const { queues, limits, dispatchesTasks } = this.#dependencies;

@@ -11,7 +11,9 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The types of an object's members. Any of them may be missing or null, and other members are ignored. */
 type Members = Readonly<Record<string, MemberType>>;
 
-/** The engine converts numbers and booleans to text. Conductor's Python SDK sends a number as the reason of an OSError. */
+/**
+ * The engine converts numbers and booleans to text. Conductor's Python SDK sends a number as the reason for an OSError.
+ */
 const text: MemberType = {
   expected: 'a string',
   accepts: (value) => ['string', 'number', 'boolean'].includes(typeof value),
@@ -63,7 +65,8 @@ const resultMembers: Members = {
   reasonForIncompletion: text,
   callbackAfterSeconds: integer,
   outputData: object,
-  // A worker cannot set it. SDKs may send other such members as empty strings, but the engine fails on an empty string here.
+  // Listed although a worker cannot set it: SDKs may send other such members as empty strings, but the engine fails on
+  // an empty string here.
   outputMessage: object,
   logs,
   extendLease: boolean,

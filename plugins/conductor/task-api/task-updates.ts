@@ -27,7 +27,7 @@ interface DeliveredTask extends QueueName {
   executionId: string;
   referenceName: string;
   workflowType: string;
-  /** False when the engine may retry the task under the same reference name, so that only the task id is unique. */
+  /** False when the engine may retry the task under the same reference name, so only the task id is unique. */
   onlyAttempt: boolean;
 }
 
@@ -101,7 +101,7 @@ export class TaskUpdates {
   }
 
   /**
-   * Reports a result. The engine ignores a second result of the same task, so a worker may report its result again.
+   * Reports a result. The engine ignores a second result for the same task, so a worker may report its result again.
    * @param body the TaskResult as the worker sent it; numbers are never reformatted
    * @throws EngineError when the engine is unreachable
    */

@@ -19,7 +19,7 @@ export interface WorkerExchange {
  * at most as many as they run concurrently.
  */
 const maxResults = 1_000;
-/** Maximum number of queues of one exchange. */
+/** Maximum number of queues in one exchange. */
 const maxQueues = 100;
 
 /**

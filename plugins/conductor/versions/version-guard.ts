@@ -32,8 +32,8 @@ export interface GuardedRoutes {
 
 /**
  * Minimum difference between the failure rates, in standard errors (one-sided, 95 %). When all versions fail alike
- * because of a shared dependency, one failure rate is still slightly higher than the other. Without a minimum, that
- * version could be removed.
+ * because of a shared dependency, one failure rate is still slightly higher than the other. Without a minimum, the
+ * version with the higher rate could be removed.
  */
 const minStandardErrors = 1.645;
 

@@ -31,7 +31,7 @@ const problems: readonly ProblemCode[] = [
 
 const problemHeaders = { 'Server-Timing': headerRef('ServerTimingOptional') };
 
-/** The responses of an operation that the back end's description does not contain. */
+/** The responses of any operation that is missing from the back end's description. */
 const anyResponse: Responses = {
   default: { description: "The back end's response, whatever its status and body.", content: { '*/*': {} } },
 };

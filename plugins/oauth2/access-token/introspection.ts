@@ -46,7 +46,7 @@ export const maxIntrospections = 64;
  * reserved for tokens in use.
  */
 const maxUnknown = 48;
-/** Maximum number of concurrent introspections of such tokens from one client network. */
+/** Maximum number of concurrent introspections, from one client network, of tokens that were not active before. */
 const maxUnknownOfNetwork = 24;
 const maxBytes = 65_536;
 
@@ -66,7 +66,7 @@ export class Introspection {
   /** Rejections of tokens. They have a separate cache, so that invented tokens do not displace active ones. */
   readonly #rejected = new TokenCache<Remembered<InvalidTokenError>>(maxRejected);
   readonly #open = new Map<string, Promise<AccessToken>>();
-  /** Open introspections of unknown tokens by client network. */
+  /** Open introspections of unknown tokens, by client network. */
   readonly #unknown = new KeyedCounter();
 
   constructor(options: IntrospectionOptions) {

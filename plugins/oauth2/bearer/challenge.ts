@@ -30,7 +30,7 @@ export function scopeMissing(missing: MissingScopes): Problem {
   return new Problem('insufficient-scope', { detail: `Required: ${wordsOf(missing)}`, headers });
 }
 
-/** Converts an error of a token check to a problem; returns other errors unchanged. */
+/** Converts an error from a token check to a problem; returns other errors unchanged. */
 export function toBearerProblem(error: unknown): unknown {
   if (error instanceof InvalidTokenError) return invalidToken(error);
   if (error instanceof ProviderError) {

@@ -1,4 +1,4 @@
-// Adds the member `error` to a 401 problem document, by which Conductor's SDKs know that they need a new token.
+// Adds to a 401 problem document the member `error`, by which Conductor's SDKs know that they need a new token.
 
 import { Problem } from '#lib/problem/problem.ts';
 import { InvalidTokenError } from '../access-token/invalid-token-error.ts';

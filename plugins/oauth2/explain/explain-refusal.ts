@@ -16,7 +16,7 @@ export interface Refusal {
 }
 
 /**
- * Explains the error of a token check.
+ * Explains the error from a token check.
  * @param error error that `AccessTokens.check` threw
  * @param claims claims of the token, not verified; null when the token cannot be decoded
  * @throws the same error when it is neither a ProviderError nor an InvalidTokenError

@@ -1,4 +1,4 @@
-// Limits the number of attempts per minute with a wrong secret. The limit is exact, because attempts in flight count as
+// Limits the number of attempts with a wrong secret per minute. The limit is exact, because attempts in flight count as
 // failed.
 
 import { RateLimiterMemory } from 'rate-limiter-flexible';
@@ -40,8 +40,8 @@ export class AttemptLimit {
 
   /**
    * Runs `action` unless the limit is reached. Waits first while the attempts in flight could reach the limit.
-   * @param isFailure returns whether an error of `action` counts as a failed attempt
-   * @throws TooManyAttemptsError without running `action`; else the error of `action`
+   * @param isFailure returns whether an error from `action` counts as a failed attempt
+   * @throws TooManyAttemptsError without running `action`; else the error from `action`
    */
   async run<T>(attempt: Attempt, action: () => Promise<T>, isFailure: (error: unknown) => boolean): Promise<T> {
     const keys = limitedKeys(attempt);

@@ -1,4 +1,4 @@
-// Tests of the tables of SQL statements of engine calls.
+// Tests of the tables of SQL statements that engine calls execute.
 
 import { describe, expect, it } from 'vitest';
 import { type Executed, perCall, statementTables } from '../../../bench/report/statement-tables.ts';

@@ -163,7 +163,7 @@ describe('shares', () => {
     ]);
   });
 
-  test('of a cccid that has changed since get a response that names the new cccid', async () => {
+  test('of a cccid that has since changed get a response that names the new cccid', async () => {
     const person = { misCode: '002', sisPersonId: 'B00421960' };
     const changedAt = new Date(Date.now() + 10_000).toISOString();
     const { cccid } = newNotification();

@@ -94,7 +94,7 @@ cp "${this.root}/package-lock.json" "${this.root}/node_modules/.package-lock.jso
     const run = join(this.root, 'dev/setup/run.mjs');
     const child = spawn(process.execPath, [run, ...args], {
       cwd: this.root,
-      // Node would pass on NODE_V8_COVERAGE of the tests unless it is set here.
+      // Node would pass on the tests' NODE_V8_COVERAGE unless it is set here.
       env: { PATH: `${join(this.root, 'bin')}:/usr/bin:/bin`, NODE_V8_COVERAGE: undefined, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -180,7 +180,7 @@ describe('an entry', () => {
     }
   });
 
-  it('uses a compile cache of Node in node_modules', async () => {
+  it('uses a Node compile cache in node_modules', async () => {
     project.entry('console.log(process.env.NODE_COMPILE_CACHE);');
     const run = project.run();
     await run.ended;

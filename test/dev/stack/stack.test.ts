@@ -86,7 +86,7 @@ describe('a stack', () => {
     expect(said).toEqual([]);
   });
 
-  it('shows each line with the name of its program when it is verbose', async () => {
+  it('when verbose, shows each line with the name of its program', async () => {
     const { start, said } = createStack([fixture('router', 'stays.ts')], { verbose: true });
     await start();
     expect(said.map((line) => line.replace(/ +/g, ' ')).sort()).toEqual([

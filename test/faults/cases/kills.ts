@@ -25,7 +25,7 @@ const judgedAtRest = { restMs: 180_000, nothingMissing: true } as const;
 const killedKinds: readonly ComponentKind[] = ['engine', 'worker', 'router', 'Redis'];
 /** Kinds that are killed in turn; the last one exists only when the engine stores its data in Redis. */
 const killedInTurn: readonly ComponentKind[] = [...killedKinds, "engine's Redis"];
-/** If there are several components of a kind, one in this many kills hits all of them at once. */
+/** If there are several components of a kind, one kill in this many hits all of them at once. */
 const allAtOnceOneIn = 5;
 
 /** Kills each kind of component equally often; the seed determines the pauses and the victims. */

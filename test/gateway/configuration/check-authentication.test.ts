@@ -1,4 +1,4 @@
-// Tests of the check for methods of a route for which no step authenticates the client.
+// Tests of the check that reports methods of a route for which no step authenticates the client.
 
 import { expect, it } from 'vitest';
 import { checkAuthentication } from '../../../gateway/configuration/check-authentication.ts';

@@ -1,4 +1,4 @@
-// Tests of the callback for the first ready result of /health/ready, by which the router logs that it is ready.
+// Tests of the callback with which the router logs, at the first ready result of /health/ready, that it is ready.
 
 import { describe, expect, it } from 'vitest';
 import { ReadinessChecks, RouterReadiness } from '../../../gateway/operations/readiness.ts';

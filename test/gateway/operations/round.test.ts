@@ -79,7 +79,7 @@ describe('readRound', () => {
     ]);
   });
 
-  it('shows a missing share for the college of its handler', async () => {
+  it('shows a missing share with the college of the share’s handler', async () => {
     const { first } = await readRound(readerOf(patch, notification), patch, handlers);
     expect(outline(first)).toEqual([
       ['college-adaptorWF - COMPLETED', ['mdmWF - COMPLETED', ['mdm-shareWF 002 missing']]],

@@ -138,7 +138,7 @@ describe('pruning executions', () => {
     expect(report).toEqual({ removed: 8, orphans: [], kept: 0 });
   });
 
-  it('keeps an execution that ended again with another status of the rule, as its new end may be recent', async () => {
+  it('keeps an execution that ended again with another status in the rule, as its new end may be recent', async () => {
     const retried: Stored = { workflowId: 'retried', workflowType: 'moviesWF', indexed: 'FAILED', status: 'COMPLETED' };
     const engine = laggingEngine([retried, ...ended(3)], 0);
     const report = await pruneExecutions(rule, { ...timeAndApi(engine), now: 0, batchSize: 2 });

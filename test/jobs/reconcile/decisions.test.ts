@@ -512,7 +512,7 @@ describe('a row of the index', () => {
     ['a PATCH with 404', { output: '{outbound={statusCodeValue=404, body=statusCodeValue=200}}' }, null],
     ['a PATCH that failed', { status: 'FAILED', output: '{}' }, 'patch'],
     ['a GET', { input: text('GET') }, null],
-    ['a GET that runs', { input: text('GET'), status: 'RUNNING' }, 'other'],
+    ['a running GET', { input: text('GET'), status: 'RUNNING' }, 'other'],
     ['an input that cannot be read', { input: '?' }, 'patch'],
     ['a version without an event', { version: 1 }, null],
     ['a version that is not among the definitions', { version: 99 }, 'patch'],
@@ -527,7 +527,7 @@ describe('a row of the index', () => {
       'notification',
     ],
     ['a share that has ended', { workflowType: 'mdm-shareWF' }, null],
-    ['a share that runs', { workflowType: 'mdm-shareWF', status: 'RUNNING' }, 'share'],
+    ['a running share', { workflowType: 'mdm-shareWF', status: 'RUNNING' }, 'share'],
     ['another workflow', { workflowType: 'moviesWF' }, null],
   ] as [string, Partial<ExecutionSummary>, string | null][])('%s → %s', (_name, fields, kind) => {
     expect(classify(row(fields), mdmDefinitions)).toBe(kind);

@@ -157,7 +157,7 @@ describe('problems are all reported at once', () => {
     ]);
   });
 
-  it('addresses of back ends with credentials, a query or a fragment, without repeating them', async () => {
+  it('back-end addresses with credentials, a query or a fragment, without repeating them', async () => {
     const problems = await problemsOf({
       ADAPTOR_003_URL: 'http://user:hush@h/',
       ADAPTOR_URL: 'http://h/?key=hush',
@@ -173,7 +173,7 @@ describe('problems are all reported at once', () => {
     ]);
   });
 
-  it('an address of the engine with a path, a query or a fragment', async () => {
+  it('an engine address with a path, a query or a fragment', async () => {
     const expected =
       'must be an http or https URL such as http://127.0.0.1:8082, without a path (the path of each call begins with /api)';
     expect(await problemsOf({ CONDUCTOR_URL: 'http://127.0.0.1:8082/,https://engine.example' })).toEqual([]);
@@ -184,7 +184,7 @@ describe('problems are all reported at once', () => {
   });
 
   it.each(['u:50%off@h', 'u%:25@h', 'u:a/b@h', 'h/abc', 'h/1/2'])(
-    'an address of Redis with faulty credentials or a faulty path, such as redis://%s, without repeating it',
+    'a Redis address with faulty credentials or a faulty path, such as redis://%s, without repeating it',
     async (address) => {
       const problems = await problemsOf({ REDIS_URL: `redis://${address}` });
       expect(problems).toEqual([
@@ -193,13 +193,13 @@ describe('problems are all reported at once', () => {
     },
   );
 
-  it.each(['redis:///1', 'redis:foo'])('an address of Redis without a host, such as %s', async (address) => {
+  it.each(['redis:///1', 'redis:foo'])('a Redis address without a host, such as %s', async (address) => {
     expect(await problemsOf({ REDIS_URL: address })).toEqual([
       'environment: redis.url has no host: for a Redis on this machine, the host is 127.0.0.1',
     ]);
   });
 
-  it('nothing about a valid address of Redis, with or without credentials and a database number', async () => {
+  it('nothing about a valid Redis address, with or without credentials and a database number', async () => {
     for (const address of ['redis://h', 'rediss://h:6380/', 'REDIS://u:50%25off@[::1]:6379/12', 'redis://:p@h/0'])
       expect(await problemsOf({ REDIS_URL: address })).toEqual([]);
   });
@@ -213,7 +213,7 @@ describe('problems are all reported at once', () => {
     }
   });
 
-  it('an address of a remote file that is not a URL, without its password', async () => {
+  it('a remote file address that is not a URL, without its password', async () => {
     expect(
       await problemsOf({ CONFIG_URL: `${base}/missing.properties,https://user:hu#sh@config.example/x` }),
     ).toContain('config.url: address 2 is not an http, https or file URL; in a password, write a comma as %2C');

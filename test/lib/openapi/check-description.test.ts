@@ -74,7 +74,7 @@ it.each([
   ],
 ])('a $ref that is valid or is no reference: %s → no mistake', (_title, text) => expect(mistakesOf(text)).toEqual([]));
 
-it('an alias inside its own anchor’s value, or thousands of aliases → an end', () => {
+it('an alias inside its own anchor’s value, or thousands of aliases → the check ends', () => {
   const levels = Array.from({ length: 40 }, (_, level) => `  l${level + 1}: &l${level + 1} [*l${level}, *l${level}]`);
   const text = `x:\n  l0: &l0 { $ref: '#/none' }\n${levels.join('\n')}\n`;
   expect(mistakesIn(parse(text, { maxAliasCount: -1 }), own)).toEqual(['x.l0: there is no #/none in this file']);

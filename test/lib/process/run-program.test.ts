@@ -171,7 +171,7 @@ describe('an uncaught exception', () => {
       .filter((line) => line.includes('"uncaught exception"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-  /** Starts a program, makes an exception in it and waits until it stops gracefully. */
+  /** Starts a program, causes an exception in it and waits until the graceful stop begins. */
   async function startStopping() {
     const { process: child, output } = await start(drains, { first });
     const ended = once(child, 'close');

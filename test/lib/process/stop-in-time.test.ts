@@ -24,7 +24,7 @@ it('a program without a drain gets five minutes', async () => {
   await rejected;
 });
 
-it('resolves with the stop, and leaves no timer', async () => {
+it('resolves when the stop does, and leaves no timer', async () => {
   await stopInTime({ drainMs: () => 30_000, stop: async () => undefined });
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -263,7 +263,7 @@ describe('the connection to Redis', requires('redis'), () => {
     expect(lines).toEqual([]);
   });
 
-  it('resolves only once the command has run, even if earlier ones were postponed while Redis responds', async () => {
+  it('resolves only once the command has run, even if earlier ones were postponed while Redis responded', async () => {
     const key = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const pending = Array.from({ length: 10_000 }, () => redis.run(() => promise));

@@ -42,7 +42,7 @@ it('the lease of a permit outlasts the longest request, even on a route with its
   expect(leaseMs(config, [{ steps }])).toBe(seconds(188));
 });
 
-describe('two routers that share one Redis', requires('redis'), () => {
+describe('a limit that two routers share in one Redis', requires('redis'), () => {
   const stops: (() => unknown)[] = [];
   const open = (url: string): Redis => {
     const redis = new Redis(url, log);

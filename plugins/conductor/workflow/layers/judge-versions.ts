@@ -4,7 +4,7 @@ import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Layer } from '../execution-request.ts';
 import { onEnding } from '../on-ending.ts';
 
-/** A failed start counts too, because the version may not be registered. */
+/** A failed start counts too, because the version may be unregistered. */
 export function judgeVersions({ log }: { log: Pick<Logger, 'error'> }): Layer {
   return (next) => (request) =>
     onEnding(

@@ -129,7 +129,7 @@ it.each([
   expect(lines.at(-1)?.msg).toBe('the configuration was reloaded');
 });
 
-it('refuses a configuration with a plugin that hangs in its init and its stop function, whose name is logged', async () => {
+it('refuses a configuration with a plugin whose init and stop hang; the log names the stop function', async () => {
   const { host, reloader, configure, lines, events, hung } = await setUp();
   onTestFinished(() => host.stop());
   configure('sound', 'stop');
@@ -162,7 +162,7 @@ it('an init that ends after its deadline creates no resource, and its stop funct
   expect(host.sharedResources.size).toBe(0);
 });
 
-it('the stop of the gateway host stops the resources of a reload that hangs, which can create no others', async () => {
+it('stopping the gateway host stops the resources of a hanging reload, and the reload can create no more', async () => {
   const { host, reloader, configure, events, hung, release } = await setUp();
   configure('sound', 'init');
   const reload = reloader.reload('SIGHUP');

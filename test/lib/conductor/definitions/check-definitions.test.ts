@@ -526,7 +526,7 @@ describe('the output of a routed workflow', () => {
       /^workflows\/moviesWF\.v1\.json:\d+:\d+: outputParameters: "outbound" is missing: clients of route movies would get no response; write "outbound": "\$\{movies_intake\.output\.outbound}"$/,
     ],
     [
-      'with a text that is no expression',
+      'with a text that is not an expression',
       output({ outbound: '{movies_intake.output.outbound}' }),
       /^workflows\/moviesWF\.v1\.json:\d+:\d+: outputParameters\.outbound: must be an expression such as "\$\{movies_intake\.output\.outbound}", or an object with a statusCodeValue$/,
     ],

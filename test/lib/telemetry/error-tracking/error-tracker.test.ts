@@ -34,7 +34,7 @@ describe('with a DSN', () => {
     return endpoint.events()[0] as unknown as ReportedEvent;
   };
 
-  test('an error has arrived once by the time close resolves, even if it was reported twice', async () => {
+  test('an error has arrived exactly once by the time close resolves, even if it was reported twice', async () => {
     const error = new TypeError('the engine sent no tasks');
     tracker.report(error, { route: 'movies' });
     tracker.report(error, { route: 'movies' });

@@ -81,7 +81,7 @@ describe('the limit', () => {
   });
 });
 
-it('the limit of an engine whose latency grows with the calls in flight settles where the queue is short', () => {
+it('with an engine whose latency grows with the calls in flight, the limit settles where the queue is short', () => {
   // Up to this many concurrent calls take 10 ms each. More calls take longer, because the throughput is fixed.
   const atOnce = 30;
   const { limit, run } = simulate({ min: 4, initial: 256, max: 1_000 });

@@ -32,7 +32,7 @@ const completed = (headers: Record<string, string>): ExecutionStatus => ({
   output: { outbound: createOutbound({ status: 200, headers, body: Buffer.from('{}') }) },
 });
 
-/** The reason that the engine stores when it loses the reason of a termination. */
+/** The reason that the engine stores when it loses the reason for a termination. */
 const lostReason = "Task 6a55d23a failed with status: TERMINATED and reason: 'null'";
 
 describe('responseOf', () => {

@@ -1,4 +1,4 @@
-// Tests the example route on a real engine, started the way `npm start` does it.
+// Tests the example route on a real engine, started as `npm start` starts it.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
