@@ -76,7 +76,7 @@ export interface WaitPolicy {
    * The response when the wait ends before the execution: 202 with a link to the execution when true, 504 when false.
    */
   readonly respondsAsync: boolean;
-  /** `Preference-Applied` of a 202 (section 3): the applied preferences, `wait` with the longest wait in seconds. */
+  /** `Preference-Applied` of a 202 (section 3): the applied preferences; `wait` has the longest wait in seconds. */
   readonly applied: string;
 }
 
