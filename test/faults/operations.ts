@@ -99,7 +99,7 @@ export class Operations {
     this.#options = options;
   }
 
-  /** Number of requests, without those whose connection was refused. */
+  /** Number of requests, excluding those whose connection was refused. */
   get count(): number {
     return this.#count - this.#refused;
   }

@@ -43,7 +43,7 @@ export interface Findings {
   readonly load?: number;
   readonly tries: number;
   readonly kills: number;
-  /** Number of requests, without those whose connection was refused. */
+  /** Number of requests, excluding those whose connection was refused. */
   readonly requests: number;
   /** Number of requests by ending: `200`, `504 wait-budget-spent`, `closed ECONNRESET`. */
   readonly ends: Readonly<Record<string, number>>;

@@ -49,7 +49,7 @@ export interface EngineDatabase {
   removeEvents(before: number, limit: number): Promise<number>;
   /** Deletes the index rows with these ids whose execution does not exist; returns the number of deleted rows. */
   removeIndexRows(executionIds: readonly string[]): Promise<number>;
-  /** Returns the size of the data in bytes; free pages do not count on SQLite. */
+  /** Returns the size of the data in bytes; on SQLite, free pages are not counted. */
   usedBytes(): Promise<number>;
   /** Makes the space of deleted rows available to new rows now (PostgreSQL's VACUUM). */
   compact(): Promise<void>;

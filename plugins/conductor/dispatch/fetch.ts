@@ -1,4 +1,4 @@
-// Decides whether a fetched task may still go to a worker, by the time since its fetch.
+// Decides whether a fetched task may still go to a worker, depending on how long ago it was fetched.
 
 import type { Task } from '#lib/conductor/types.ts';
 

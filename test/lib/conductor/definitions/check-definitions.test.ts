@@ -129,7 +129,7 @@ describe('a definition file', () => {
 });
 
 describe('a symbolic link in a folder of definitions', () => {
-  /** Replaces the files of a folder by links, as in a mounted ConfigMap: `file` → `..data/file`, `..data` → `..2026_x`. */
+  /** Replaces the files of a folder with links, as in a mounted ConfigMap: `file` → `..data/file`, `..data` → `..2026_x`. */
   function mountAsConfigMap(folder: string): void {
     const at = (...names: string[]) => join(copy.dir, folder, ...names);
     const names = readdirSync(at());
