@@ -164,7 +164,9 @@ describe('a limit that two routers share in one Redis', requires('redis'), () =>
     const key = randomUUID();
     const places = new RedisConcurrencyStore(redis, 3_000);
     expect([await places.acquire(key, 1), await places.acquire(key, 1)]).toEqual([expect.any(Function), null]);
-    await pollUntil('the lease to end', async () => (await places.acquire(key, 1)) !== null);
+    // On a busy machine, the connection may be given up meanwhile, because Redis seems not to respond.
+    const acquire = () => places.acquire(key, 1).catch(() => null);
+    await pollUntil('the lease to end', async () => (await acquire()) !== null);
   });
 
   it('shortens a window that ends too late, because the clock of Redis was set back', async () => {
