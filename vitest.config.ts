@@ -20,6 +20,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**'],
+          setupFiles: ['test/run/real-clock.ts'],
           sequence: { groupOrder: 1 },
           // Each worker evaluates the product's modules itself (1.5 s of CPU time); files spend most of their time
           // waiting.

@@ -1,0 +1,14 @@
+// Fails a test file that starts with a faked clock or timers: the files of a worker share the global object, so a file
+// before this one has left them, and timers of the product would never end.
+
+import * as timers from 'node:timers';
+import { beforeAll, expect, vi } from 'vitest';
+
+const timerFunctions = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate'] as const;
+
+beforeAll(() => {
+  const faked = timerFunctions.filter((name) => globalThis[name] !== timers[name]);
+  Object.assign(globalThis, Object.fromEntries(faked.map((name) => [name, timers[name]])));
+  expect(faked, 'An earlier file of this worker left these timers faked.').toEqual([]);
+  expect(vi.isFakeTimers(), 'An earlier file of this worker left its clock faked.').toBe(false);
+});
