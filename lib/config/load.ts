@@ -2,6 +2,7 @@
 
 import { ProblemsError } from './problems-error.ts';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { stepsOfPointer } from '#lib/json/json-pointer.ts';
 import { expectationOf } from '#lib/json/schema-expectation.ts';
 import { problemOfBackEndUrl } from './back-end-url.ts';
 import { problemOfTaskDomain } from './task-domain.ts';
@@ -241,7 +242,7 @@ const otherFormats: Readonly<Record<string, string>> = {
 
 /** Returns the key to which a JSON pointer (RFC 6901) into the configuration refers. */
 function keyOfPath(instancePath: string): string {
-  return instancePath.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') ?? '';
+  return stepsOfPointer(instancePath)[0] ?? '';
 }
 
 function suggestion(unknown: string): string {

@@ -1,6 +1,8 @@
 // Finds mistakes in the OpenAPI file of a back end: unknown keys of path items, and references that lead to nothing.
 
 import { Attachment } from '#lib/gc/attachment.ts';
+import { isJsonObject } from '#lib/json/json-object.ts';
+import { stepsOfPointer } from '#lib/json/json-pointer.ts';
 import { formatPath, type Path } from '#lib/conductor/definitions/json-text.ts';
 import type { Components } from './openapi.ts';
 
@@ -33,7 +35,7 @@ const known = new Attachment<object, readonly string[]>('mistakes');
  * @param own components of the router's document, to which the file may refer
  */
 export function mistakesIn(content: unknown, own: Components): readonly string[] {
-  if (!isObject(content)) return [];
+  if (!isJsonObject(content)) return [];
   const mistakes = known.get(content) ?? [
     ...unknownFields(content),
     ...unresolvedReferences(content, { components: own }),
@@ -84,8 +86,7 @@ function unresolvedReferences(content: JsonObject, ownDocument: object): string[
 /** Returns false for a JSON pointer (RFC 6901) that leads to nothing in any of the objects. */
 function resolves(reference: string, objects: readonly object[]): boolean {
   if (!reference.startsWith('#/')) return true;
-  const steps = decode(reference).split('/').slice(1);
-  const path = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const path = stepsOfPointer(decode(reference));
   return objects.some((object) => hasValue(object, path));
 }
 
@@ -107,10 +108,6 @@ function decode(text: string): string {
   }
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function entriesOf(value: unknown): [string, unknown][] {
-  return isObject(value) ? Object.entries(value) : [];
+  return isJsonObject(value) ? Object.entries(value) : [];
 }

@@ -91,7 +91,9 @@ export function toSearch(query: ListQuery, now: number): Search | { readonly pro
     ...Object.entries({ route, workflow, client, id }).flatMap(([name, text]) =>
       text === '' || isQueryName(text) ? [] : [`${name}: only letters, digits and . : @ / + - _ are allowed`],
     ),
-    ...(state === '' || Object.hasOwn(stateChoices, state) ? [] : ['state: unknown']),
+    ...(state === '' || Object.hasOwn(stateChoices, state)
+      ? []
+      : [`state: must be one of ${Object.keys(stateChoices).join(', ')}`]),
     ...Object.entries({ since, until, asOf }).flatMap(([name, time]) =>
       Number.isNaN(time) ? [`${name}: ${example}`] : [],
     ),

@@ -85,14 +85,24 @@ function checkEvent({ source, path }: ProducedEvent, { tasks }: RepairedEvents):
 
 function checkReadVersion(definitions: Definitions, [event]: Events): string[] {
   if (event === undefined) return [];
-  const purpose = 'the reconciler needs it to read a record and find out whether a PATCH was applied';
+  const purpose = 'to read a record and find out whether a PATCH was applied';
   const version = { name: patchWorkflow, version: readVersion };
   const reader = findWorkflow(definitions, version);
   if (reader === undefined) {
-    return [problemAt(event.source, event.path, `${fileOf('workflow', version)} is missing: ${purpose}`)];
+    return [
+      problemAt(
+        event.source,
+        event.path,
+        `${fileOf('workflow', version)} is missing: the reconciler needs it ${purpose}`,
+      ),
+    ];
   }
   return producedEvents({ workflows: [reader] }).map(({ source, path }) =>
-    problemAt(source, path, `version ${readVersion} must produce no event: ${purpose}; add the event to a new version`),
+    problemAt(
+      source,
+      path,
+      `version ${readVersion} must produce no event, because the reconciler starts it ${purpose}; add the event to a new version`,
+    ),
   );
 }
 

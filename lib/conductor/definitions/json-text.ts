@@ -1,5 +1,6 @@
 // Parses hand-written JSON files: reports the positions of syntax errors and duplicate keys, and locates values.
 
+import { stepsOfPointer } from '#lib/json/json-pointer.ts';
 import { LineCounter, isNode, parseDocument } from 'yaml';
 
 /** The path of a value: keys and indexes from the root. */
@@ -48,8 +49,7 @@ export function formatPath(path: Path): string {
 
 /** Converts a JSON pointer (RFC 6901) to a path. Indexes become numbers. */
 export function pathOfPointer(pointer: string): Path {
-  const steps = pointer.split('/').slice(1);
-  return steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
+  return stepsOfPointer(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 }
 
 /**

@@ -1,5 +1,7 @@
 // Defines the type of each member of a task result, because the engine responds to a wrong one with status 500.
 
+import { isJsonObject } from '#lib/json/json-object.ts';
+
 /** The type of a member. */
 interface MemberType {
   /** What a value must be, as the end of a sentence. */
@@ -34,7 +36,7 @@ const boolean: MemberType = {
   expected: 'true or false',
   accepts: (value) => typeof value === 'boolean' || value === 0 || value === 'false' || value === '',
 };
-const object: MemberType = { expected: 'an object', accepts: isObject };
+const object: MemberType = { expected: 'an object', accepts: isJsonObject };
 
 const logMembers: Members = { log: text, taskId: text, createdTime: integer };
 const logs: MemberType = {
@@ -91,9 +93,5 @@ function findWrong(fields: Fields, members: Members): string | undefined {
 }
 
 function hasTypes(value: unknown, members: Members): boolean {
-  return isObject(value) && findWrong(value, members) === undefined;
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) && findWrong(value, members) === undefined;
 }

@@ -484,7 +484,7 @@ describe('a workflow whose lost events the reconciler repairs', () => {
     });
     expect(problemsIn(copy.dir)).toEqual([
       expect.stringMatching(
-        /^workflows\/college-adaptorWF\.v1\.json:.*: tasks\[1\]: version 1 must produce no event: the reconciler needs it .*; add the event to a new version$/,
+        /^workflows\/college-adaptorWF\.v1\.json:.*: tasks\[1\]: version 1 must produce no event, because the reconciler starts it to read a record .*; add the event to a new version$/,
       ),
     ]);
   });
