@@ -1,4 +1,4 @@
-// `npm test`: formatting, lint, types, unit tests and end-to-end tests, all at the same time; a table ends the run.
+// `npm test`: formatting, lint, types, unit tests and end-to-end tests, all at the same time; the run ends with a table.
 //
 // Arguments go to vitest (`npm test -- test/e2e/routes.test.ts`). `--full` (`npm run test:full`) runs the same files at
 // full depth, and also the tests that take too long for every commit. No test is retried.
@@ -86,7 +86,10 @@ function summarize(ended: readonly EndedStep[], record: RunRecord, startedAt: nu
   ];
 }
 
-/** Creates a folder for the temporary files of all processes of this run, because skipped tests leave some behind. */
+/**
+ * Creates a folder for the temporary files of all processes of this run. It is removed at the end, because skipped tests
+ * leave files behind.
+ */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'service-router-tests-'));
   // PostgreSQL runs as another user when this process runs as root.

@@ -11,8 +11,8 @@ import type { TaskOutcome, Worker } from './worker.ts';
 export type ReportError = (error: unknown, fields: Record<string, string>) => void;
 
 /**
- * Wraps a worker so that its `execute` never rejects and its outputs are serialised as JSON. Each task writes one log
- * line.
+ * Wraps a worker so that its `execute` never rejects and its outputs are serialised as JSON. It logs one line for
+ * each task.
  */
 export function supervise(worker: Worker, { log, reportError }: { log: Logger; reportError: ReportError }): Worker {
   const { taskDefName } = worker;

@@ -1,4 +1,4 @@
-// Sends loads, in a separate process so that the sender can have its own core. Receives plans and returns figures.
+// Generates load in a separate process so that the sender can have its own core. Receives plans and returns figures.
 
 import { loadFiguresOf } from '../measure/load-figures.ts';
 import { type LoadOptions, runLoad } from '../measure/open-loop.ts';

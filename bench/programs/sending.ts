@@ -1,4 +1,4 @@
-// Starts and controls the sender, a process that sends loads and has priority on its core.
+// Starts and controls the sender, a process that generates load and has priority on its core.
 
 import { setNiceness } from '../../dev/stack/niceness.ts';
 import type { LoadFigures } from '../measure/load-figures.ts';

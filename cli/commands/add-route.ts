@@ -167,7 +167,7 @@ function describe(
       ...alignColumns(targets),
       ...(isOpen ? ['every client with a token may write there; use --write-scope to require a scope'] : []),
       '',
-      `With npm start, there is nothing more to do. In a deployment: register it with apply, and set ${key} for the workers.`,
+      `With npm start: start it again, and nothing more is needed. In a deployment: register it with apply, and set ${key} for the workers.`,
       undo,
     ],
     json: { ok: true, route: name, paths, methods, strip, key, url, created, changed },

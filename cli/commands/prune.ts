@@ -151,7 +151,7 @@ function describeRules({ rules, events }: PrunePlan, skipped: string): string[] 
     formatSpan(olderThanMs),
   ]);
   return [
-    ...formatTable(['executions', 'which', 'ended longer ago than'], rows),
+    ...formatTable(['executions', 'rule', 'ended longer ago than'], rows),
     '',
     events === null ? paint('faint', skipped) : countOf(events, 'event record'),
   ];

@@ -1,4 +1,5 @@
-// Drops the configured Redis and engine database when a command calls an engine that they do not belong to.
+// Removes Redis and the engine database from a command's configuration when the command calls an engine that they do not
+// belong to.
 
 import type { Config } from '#lib/config/schema.ts';
 import type { StackKey } from '../gateway/command-config.ts';

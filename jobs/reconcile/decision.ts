@@ -140,7 +140,7 @@ const maxPeriodsAhead = 15;
 /**
  * Returns true for an open execution that will never get a task, because the engine was killed while it started the
  * execution. A router observes executions for `afterMs` to detect this. A run of the CLI is too short for that: it
- * detects only executions whose start was very long ago by its own clock. If the period were shorter, a CLI whose clock
+ * detects only executions whose start was very long ago by its own clock. If the threshold were lower, a CLI whose clock
  * is ahead would replace executions that are just being started.
  */
 export function isNeverScheduled(execution: WholeExecution, { now, unchangedMs, afterMs }: DecisionContext): boolean {

@@ -129,7 +129,7 @@ export class Inspection {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
     open.markMissing(executionId, decision.case);
-    // The execution no longer waits for a permit. If another router started its probe, this router counts it.
+    // Clears the mark of an earlier round: if another router has started the probe, this router counts it.
     open.markWaitingFor(executionId, undefined);
     const none = (reason?: string): ReconcileFinding => ({
       ...finding,

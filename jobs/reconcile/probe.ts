@@ -93,8 +93,8 @@ export function decideByResponse(
  * Returns the time of the PATCH, by which MDM finds the newest notification. The time of the probe would be too late:
  * writes between the PATCH and the probe cause their own notifications. If the worker reported a failure, the time is
  * the end of its task, because the PATCH may have been applied at any time until then. It may even have replaced the
- * value of another PATCH that began later and took less time. A write between the start and the end of the task, even
- * at another college, may therefore be newer than the PATCH although it seems older. If the worker reported nothing,
+ * value of another PATCH that began later and took less time. The price of this choice is that a write between the
+ * start and the end of the task, even at another college, seems older than the PATCH even if it is newer. If the worker reported nothing,
  * the time is the start of its task, because the end of the task says nothing about the back end.
  */
 function answeredAt({ status = '', startTime = 0, endTime = 0 }: Partial<ExecutedTask> = {}): { answeredAt?: string } {
@@ -131,7 +131,10 @@ function requestProbe(execution: WholeExecution, { codec }: DecisionContext): De
   return { kind: 'ask', case: 'outcome_unknown', request };
 }
 
-/** Returns the response to a completed probe; null if there is none or its status is retryable (5xx, 408, 425, 429). */
+/**
+ * Returns the response to a completed probe; null if there is none, it cannot be read, or its status is retryable (5xx,
+ * 408, 425, 429).
+ */
 function readResponse({ status, output, workflowId }: Probe, codec: PayloadCodec): BackEndResponse | null {
   if (status !== 'COMPLETED') return null;
   try {

@@ -79,7 +79,7 @@ function meaningOf(code: ProblemCode): string {
   if (status === 504)
     return '504 means that the outcome is not known, unless the problem says otherwise: check it before you repeat a write.';
   return status < 500
-    ? 'The request was not carried out.'
+    ? 'The request that got this response was not carried out.'
     : 'Unless the problem says otherwise, check whether a write was applied before you repeat it.';
 }
 

@@ -347,7 +347,7 @@ describe('service-router check, the paths of executions', () => {
     const { exitCode, stderr } = await runCli(['check', '--dir', copy.dir]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /pipelines\.executions\..*: the path \/executions\/\{tenant\}\/\{id\} names no execution: use :id, and no other parameter\n\n1 problem\n$/,
+      /pipelines\.executions\..*: the path \/executions\/\{tenant\}\/\{id\} must have the parameter :id and no other, because it names an execution\n\n1 problem\n$/,
     );
   });
 });

@@ -154,7 +154,8 @@ async function createNode(stateDir: string, tuning: EngineTuning): Promise<Node>
   const node: Node = {
     url: `http://127.0.0.1:${port}`,
     get pid() {
-      if (running?.pid === undefined) throw new Error('a given engine is never killed: unset CONDUCTOR_URL');
+      if (running?.pid === undefined)
+        throw new Error('the engine of CONDUCTOR_URL is never killed: unset the variable');
       return running.pid;
     },
     async kill() {

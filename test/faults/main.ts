@@ -53,7 +53,8 @@ async function run(chosen: Case, engines: Engines, options: Options): Promise<bo
   const done = options.resume ? doneBefore(chosen, options) : { kills: 0, requests: 0 };
   const left = (wanted: number | undefined, before: number) => (wanted === undefined ? undefined : wanted - before);
   const [kills, requests] = [left(options.kills, done.kills), left(options.requests, done.requests)];
-  if (isMeasured && (kills ?? 0) <= 0 && (requests ?? 0) <= 0) return (say(`${chosen.name}: done before`), true);
+  if (isMeasured && (kills ?? 0) <= 0 && (requests ?? 0) <= 0)
+    return (say(`${chosen.name}: already done by earlier runs`), true);
   const circumstances = await lookAround(`Conductor ${engineRelease.version} on ${nameOfStore(options)}`);
   const findings = await runCase(chosen, () => engines.for(chosen), {
     topology: topologyFor(chosen, options),

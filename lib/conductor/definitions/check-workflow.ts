@@ -92,7 +92,7 @@ interface Scope {
   readonly inputs: readonly string[];
 }
 
-function problemOf({ text, steps: [root = '', field, name] }: Expression, scope: Scope): string | undefined {
+function problemOf({ text, steps: [root = '', field = '', name] }: Expression, scope: Scope): string | undefined {
   const shown = `\${${text}}`;
   if (root === 'workflow') {
     if (field === 'input') {
@@ -100,11 +100,12 @@ function problemOf({ text, steps: [root = '', field, name] }: Expression, scope:
         ? undefined
         : `${shown}: "${name}" is not among the workflow's inputParameters`;
     }
-    return workflowFields.has(field ?? '') ? undefined : `${shown}: a workflow has no "${field ?? ''}"`;
+    if (field === '') return `${shown}: a field of the workflow must follow, such as input`;
+    return workflowFields.has(field) ? undefined : `${shown}: a workflow has no "${field}"`;
   }
   if (!scope.all.has(root)) return `${shown}: no task has the reference name "${root}"`;
   if (!scope.known.has(root)) return `${shown}: the task "${root}" runs later`;
-  return field === 'output' || field === 'input'
-    ? undefined
-    : `${shown}: a task offers "output" and "input", not "${field ?? ''}"`;
+  if (field === 'output' || field === 'input') return undefined;
+  const found = field === '' ? `: one of them must follow "${root}"` : `, not "${field}"`;
+  return `${shown}: a task offers "output" and "input"${found}`;
 }

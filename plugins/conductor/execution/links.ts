@@ -60,7 +60,7 @@ export function pathProblems({ endpoints }: Pick<PolicyContext, 'endpoints'>): s
   return endpoints
     .flatMap(({ templates }) => templates)
     .filter((template) => [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).join() !== 'id')
-    .map((template) => `the path ${template} names no execution: use :id, and no other parameter`);
+    .map((template) => `the path ${template} must have the parameter :id and no other, because it names an execution`);
 }
 
 function pathOf(routes: readonly GatewayRoute[], resource: ServedResource): string | undefined {

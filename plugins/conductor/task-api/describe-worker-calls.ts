@@ -54,7 +54,7 @@ export const workerCalls: Readonly<Partial<Record<CallKind, CallDescription>>> =
     },
   },
   poll: {
-    description: 'Waits for 100 ms. The poll for several tasks can wait longer and needs fewer calls.',
+    description: 'Waits up to 100 ms for a task. The poll for several tasks can wait longer and needs fewer calls.',
     parameters: pollParameters,
     responses: { '200': { description: 'The task.', content: json(reference('conductor.Task')) }, '204': noTask },
   },

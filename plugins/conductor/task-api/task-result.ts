@@ -29,7 +29,7 @@ const idFields = ['taskId', 'workflowInstanceId', 'workerId'] as const;
 
 /**
  * Parses and validates a task result.
- * @returns the result; a worker id, a reason and a delay that the engine would convert are converted
+ * @returns the result, with its worker id, reason and delay converted as the engine would convert them
  * @throws Problem `malformed-request` (400)
  */
 export function parseTaskResult(body: Buffer): TaskResult {

@@ -45,7 +45,7 @@ export function createStores({ config, redis, addReadinessNotice }: StoreService
   const rateLimits = new RedisRateLimitStore(redis);
   const concurrency = new RedisConcurrencyStore(redis, lease);
   const refuses = config['limits.whenRedisIsAway'] === 'refuse';
-  const effect = refuses ? 'requests with a limit are refused' : 'each router counts requests by itself';
+  const effect = refuses ? 'requests that have a limit are refused' : 'each router counts requests by itself';
   addReadinessNotice('limits', outageNotice(redis, effect));
   if (refuses) return { rateLimits, concurrency };
   return {

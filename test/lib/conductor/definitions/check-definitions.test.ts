@@ -260,6 +260,16 @@ describe('a workflow', () => {
       /\$\{workflow\.secrets\.key}: a workflow has no "secrets"$/,
     ],
     [
+      'with an expression that names no field of the workflow',
+      ({ set }) => set(mdm, ['tasks', 0, 'inputParameters', 'mis'], '${workflow}'),
+      /\$\{workflow}: a field of the workflow must follow, such as input$/,
+    ],
+    [
+      'with an expression that names no field of a task',
+      ({ set }) => set(v2, ['outputParameters', 'outbound'], '${college-adaptor_intake}'),
+      /\$\{college-adaptor_intake}: a task offers "output" and "input": one of them must follow "college-adaptor_intake"$/,
+    ],
+    [
       'with an expression that is not closed',
       ({ set }) => set(mdm, ['tasks', 0, 'inputParameters', 'mis'], '${workflow.input.mis'),
       /^workflows\/mdmWF\.v1\.json:\d+:\d+: tasks\[0\]\.inputParameters\.mis: \$\{workflow\.input\.mis: "}" is missing at the end of the expression$/,

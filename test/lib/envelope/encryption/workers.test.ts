@@ -92,7 +92,7 @@ describe('with the key', () => {
     expect(lines).toMatchObject([{ status: 200, requestId: 'r-1', outcome: 'COMPLETED' }]);
   });
 
-  it('MDM gets the decrypted notification, and the systems that it returns are encrypted again', async () => {
+  it('MDM gets the decrypted notification, and the systems that it returns are encrypted', async () => {
     const { outcome } = await run(createMdmNotify, notifyInput(), key);
     expect(backEnd.requests[0]).toContain('"sisPersonId":"p1","cccid":"CCC0001"');
     if (outcome.status !== 'COMPLETED') throw new Error(JSON.stringify(outcome));
