@@ -25,8 +25,9 @@ export function problemOfParserError({ code = '' }: NodeJS.ErrnoException): Prob
 }
 
 /**
- * Returns the problem for CONNECT, for which Node emits no request. The target of CONNECT is a host and port (RFC 9110
- * section 9.3.6) and not a route, so `Allow` lists every method that a route can have.
+ * Returns the problem for CONNECT, for which Node emits `connect` instead of `request` and creates no response object.
+ * The target of CONNECT is a host and port (RFC 9110 section 9.3.6) and not a route, so `Allow` lists every method that
+ * a route can have.
  */
 export function connectRefusal(): Problem {
   return new Problem('method-not-allowed', { headers: { allow: ['HEAD', ...allMethods].join(', ') } });

@@ -129,7 +129,8 @@ export class Inspection {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
     open.markMissing(executionId, decision.case);
-    // Clears the mark of an earlier round: if another router has started the probe, this router counts it.
+    // Clears the mark of an earlier round. If another router has started the probe, this execution no longer waits for a
+    // permit: #decide has already counted the running probe towards the limit.
     open.markWaitingFor(executionId, undefined);
     const none = (reason?: string): ReconcileFinding => ({
       ...finding,

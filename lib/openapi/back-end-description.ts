@@ -4,23 +4,20 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { Endpoint, ListedOperation } from './description.ts';
+import { isJsonObject } from '#lib/json/json-object.ts';
 import { yamlOptions } from '#lib/json/yaml-options.ts';
+import { ReferenceInliner } from './inline-references.ts';
 import type { Components, Method, Operation, Parameter } from './openapi.ts';
+import type { JsonObject } from './references.ts';
 import { templatePattern } from './templates.ts';
 
-/** A fragment. `paths` maps paths below the public prefix to path items. */
+/** A fragment. `paths` maps paths below the public prefix to path items. Only references to schemas remain. */
 export interface BackEndDescription {
   readonly file: string;
   readonly paths: Readonly<Record<string, PathItem | null>>;
-  readonly components: Components;
+  readonly components: Pick<Components, 'schemas'>;
   /** The parsed file. */
   readonly content: unknown;
-}
-
-/** A parsed file. */
-interface Content {
-  readonly paths?: BackEndDescription['paths'] | null;
-  readonly components?: Components | null;
 }
 
 /** The operations by method in lower case, and the parameters that they share. Other fields are ignored. */
@@ -32,34 +29,56 @@ interface PathItem {
 /** Keys of a path item that are operations, in upper case. HEAD is ignored, because GET implies it. */
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
-/** Cache of parsed files by path, each with the text that was parsed, because parsing YAML is slow. */
-const parsed = new Map<string, { text: string; content: Content | null }>();
+/** Cache of fragments by path, each with the text that was parsed, because parsing YAML is slow. */
+const cached = new Map<string, { text: string; fragment: Fragment }>();
+
+type Fragment = Omit<BackEndDescription, 'file'>;
+
+/** A parsed file. */
+type File = JsonObject & Partial<Pick<BackEndDescription, 'paths' | 'components'>>;
 
 /**
  * Reads a fragment.
  * @param file path relative to `rootDir`
- * @throws Error when the file cannot be read or has no paths
+ * @throws Error when the file cannot be read, has no paths, or has a reference that leads back to itself
  */
 export function readBackEndDescription(file: string, rootDir: string): BackEndDescription {
-  let content: Content | null;
+  const path = resolve(rootDir, file);
+  const text = orUnreadable(file, () => readFileSync(path, 'utf8'));
+  const known = cached.get(path);
+  if (known?.text === text) return { file, ...known.fragment };
+  const fragment = fragmentOf(
+    orUnreadable(file, () => parse(text, yamlOptions) as unknown),
+    file,
+  );
+  cached.set(path, { text, fragment });
+  return { file, ...fragment };
+}
+
+function orUnreadable<T>(file: string, read: () => T): T {
   try {
-    const path = resolve(rootDir, file);
-    content = parseOnce(path, readFileSync(path, 'utf8'));
+    return read();
   } catch (cause) {
     throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  const { paths, components } = content ?? {};
-  // YAML parses a key without content as null.
-  if (paths === undefined || paths === null) throw new Error(`${file} has no paths`);
-  return { file, paths, components: components ?? {}, content };
 }
 
-function parseOnce(path: string, text: string): Content | null {
-  const known = parsed.get(path);
-  if (known?.text === text) return known.content;
-  const content = parse(text, yamlOptions) as Content | null;
-  parsed.set(path, { text, content });
-  return content;
+function fragmentOf(content: unknown, file: string): Fragment {
+  const { paths, components } = isJsonObject(content) ? (content as File) : {};
+  // YAML parses a key without content as null.
+  if (paths === undefined || paths === null) throw new Error(`${file} has no paths`);
+  const inliner = new ReferenceInliner(content as File);
+  const schemas = components?.schemas;
+  try {
+    return {
+      paths: inliner.inline(paths) as Fragment['paths'],
+      components:
+        schemas === undefined ? {} : { schemas: inliner.inline(schemas, true) as NonNullable<typeof schemas> },
+      content,
+    };
+  } catch (cause) {
+    throw new Error(`${file}: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /**

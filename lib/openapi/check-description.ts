@@ -2,11 +2,9 @@
 
 import { Attachment } from '#lib/gc/attachment.ts';
 import { isJsonObject } from '#lib/json/json-object.ts';
-import { stepsOfPointer } from '#lib/json/json-pointer.ts';
 import { formatPath, type Path } from '#lib/conductor/definitions/json-text.ts';
 import type { Components } from './openapi.ts';
-
-type JsonObject = Readonly<Record<string, unknown>>;
+import { childrenOf, findTarget, type JsonObject } from './references.ts';
 
 /** Operations of a path item (OpenAPI 3.1, section 4.8.9 "Path Item Object"). */
 const methods = ['get', 'post', 'put', 'patch', 'delete', 'options', 'head', 'trace'];
@@ -15,16 +13,6 @@ const methods = ['get', 'post', 'put', 'patch', 'delete', 'options', 'head', 'tr
 const otherFields = ['$ref', 'summary', 'description', 'servers', 'parameters'];
 
 const advice = `write a method (${methods.join(', ')}), ${otherFields.slice(0, -1).join(', ')} or ${otherFields.at(-1)}, or begin your own field with x-`;
-
-/** Fields whose values are data, in which `$ref` is not a reference. */
-const dataFields = new Set(['example', 'examples', 'default', 'const', 'enum']);
-
-/** Fields whose values map names to objects, so that a name such as `default` is not one of {@link dataFields}. */
-const mapFields = new Set([
-  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
-  ...['schemas', 'responses', 'parameters', 'requestBodies', 'headers', 'securitySchemes', 'links', 'callbacks'],
-  ...['pathItems', 'content', 'encoding'],
-]);
 
 /** Mistakes by parsed file, because many routes can share a large file. */
 const known = new Attachment<object, readonly string[]>('mistakes');
@@ -74,10 +62,8 @@ function unresolvedReferences(content: JsonObject, ownDocument: object): string[
     const inner = typeof id === 'string' ? object : base;
     if (typeof reference === 'string' && !resolves(reference, [inner, content, ownDocument]))
       found.push(`${formatPath(path)}: there is no ${reference} in this file`);
-    for (const [field, child] of Object.entries(object)) {
-      if (!isMap && (dataFields.has(field) || field.startsWith('x-'))) continue;
-      visit(child, [...path, field], { isMap: !isMap && mapFields.has(field), base: inner });
-    }
+    for (const { field, value: child, isMap: isNameMap } of childrenOf(object, isMap))
+      visit(child, [...path, field], { isMap: isNameMap, base: inner });
   };
   visit(content, [], { isMap: false, base: content });
   return found;
@@ -85,27 +71,7 @@ function unresolvedReferences(content: JsonObject, ownDocument: object): string[
 
 /** Returns false for a JSON pointer (RFC 6901) that leads to nothing in any of the objects. */
 function resolves(reference: string, objects: readonly object[]): boolean {
-  if (!reference.startsWith('#/')) return true;
-  const path = stepsOfPointer(decode(reference));
-  return objects.some((object) => hasValue(object, path));
-}
-
-function hasValue(object: object, path: readonly string[]): boolean {
-  let value: unknown = object;
-  for (const step of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return false;
-    value = (value as JsonObject)[step];
-  }
-  return true;
-}
-
-/** Returns the percent-decoded text, or the unchanged text when it cannot be decoded. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return !reference.startsWith('#/') || objects.some((object) => findTarget(reference, object) !== undefined);
 }
 
 function entriesOf(value: unknown): [string, unknown][] {

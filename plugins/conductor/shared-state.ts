@@ -192,7 +192,7 @@ function createDispatch(
   return { wakeUps, updates, directDispatch };
 }
 
-/** Connects to other routers through Redis. Without `redis.url`, there are no other routers. */
+/** Connects to other routers through Redis. Without `redis.url`, nothing is sent to other routers. */
 function connectPeers(
   { redis, log, onStop, addReadinessNotice }: SharedServices,
   receivers: Pick<RedisPeersOptions, 'wakeUp' | 'dispatch'>,

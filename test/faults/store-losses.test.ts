@@ -70,7 +70,7 @@ describe('a loss explains', () => {
       twice,
     ],
     [
-      'a write that was accepted before the loss and whose effect was lost',
+      'a write that was accepted before the loss and took effect in the lost second',
       [...accepted(500), received(1_200), applied(1_210), received(4_000)],
       twice,
     ],

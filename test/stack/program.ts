@@ -29,7 +29,10 @@ export async function killProgramsExcept(kept: readonly Program[]): Promise<void
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Returns the environment of a program under test, into which no other variable of this machine may leak. */
+/**
+ * Returns the environment of a program under test: `env` and a few variables of this machine. No other variables of the
+ * machine may leak into it.
+ */
 function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, JAVA_HOME } = process.env;
   return { PATH, HOME, ...compileCache, ...nodeEnvironment, ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }), ...env };

@@ -220,7 +220,7 @@ describe('problems are all reported at once', () => {
   });
 
   it.each(['config/prod.properties', '.env.prod', 'config/default.properties'])(
-    '%s as a directory, which Docker creates for a bind mount without a source, by name',
+    'a directory in place of %s, as Docker creates when the source of a bind mount does not exist; the problem names the file',
     async (file) => {
       const rootDir = mkdtempSync(join(dir, 'root-'));
       mkdirSync(join(rootDir, 'config'));
@@ -350,7 +350,7 @@ describe('remote files', () => {
       });
     });
 
-    it('is kept when a later file is refused', async () => {
+    it('is kept when a newer version of the file is rejected', async () => {
       const env = withCopies('refused');
       await keep(env);
       await serve('router.prot=1', async () => expect(await problemsOf(env)).toHaveLength(1));

@@ -47,6 +47,7 @@ paths:
 components:
   schemas:
     Thing: { properties: { default: { $ref: '#/components/schemas/toString' }, bad: { $ref: '#/%' } } }
+  parameters: { q: { examples: { one: { $ref: '#/components/examples/one' } } } }
 `;
   expect(mistakesOf(text)).toEqual([
     'paths./x.get.parameters[0]: there is no #/components/parameters/id in this file',
@@ -54,6 +55,7 @@ components:
     'paths./x.get.responses.default: there is no #/components/responses/Missing in this file',
     'components.schemas.Thing.properties.default: there is no #/components/schemas/toString in this file',
     'components.schemas.Thing.properties.bad: there is no #/% in this file',
+    'components.parameters.q.examples.one: there is no #/components/examples/one in this file',
   ]);
 });
 
@@ -66,6 +68,8 @@ it.each([
   ['the whole file, an anchor, another file', `x: [{ $ref: '#' }, { $ref: '#thing' }, { $ref: 'o.yml#/a' }]`],
   ['a property named $ref', `components: { schemas: { Link: { properties: { $ref: { type: string } } } } }`],
   ['an example', `components: { schemas: { Link: { example: { $ref: '#/no' }, default: { $ref: '#/no' } } } }`],
+  ['examples', `components: { schemas: { Link: { examples: [{ $ref: '#/no' }] } } }`],
+  ['the value of an example', `components: { examples: { one: { value: { $ref: '#/no' } } } }`],
   ['an enum', `components: { schemas: { Link: { enum: [{ $ref: '#/no' }], const: { $ref: '#/no' } } } }`],
   ['an extension', `paths: { /x: { x-own: { $ref: '#/no' } }, x-own: { $ref: '#/no' } }`],
   [

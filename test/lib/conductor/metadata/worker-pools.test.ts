@@ -79,7 +79,7 @@ describe('worker pools', () => {
     ]);
   });
 
-  it('returns the event queues that contain events but have no active handler, and no task queues', () => {
+  it('returns the event queues that contain events but have no active handler, and ignores task queues', () => {
     const registered = {
       workflows: [{ name: 'mdmWF', version: 1 }],
       eventHandlers: [
