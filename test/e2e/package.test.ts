@@ -22,13 +22,13 @@ const gateway = join(dir, 'my-gateway');
 /** A gateway that `init` creates from the clone; `init` packs the package into this folder. */
 const fromClone = join(dir, 'from-clone');
 const tarball = join(fromClone, 'service-router-0.1.0.tgz');
-const { PATH, HOME, JAVA_HOME, NODE_EXTRA_CA_CERTS } = process.env;
+const { PATH, HOME, JAVA_HOME, XDG_CACHE_HOME, NODE_EXTRA_CA_CERTS } = process.env;
 /**
  * Environment of npm and the gateway: no other variable of this run reaches them. Behind a proxy that has its own
  * certificate, npm can install packages only with `NODE_EXTRA_CA_CERTS`.
  */
 const env = {
-  ...{ PATH, HOME, npm_config_cache: join(dir, 'cache') },
+  ...{ PATH, HOME, XDG_CACHE_HOME, npm_config_cache: join(dir, 'cache') },
   ...(JAVA_HOME && { JAVA_HOME }),
   ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }),
 };

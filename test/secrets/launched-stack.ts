@@ -18,13 +18,13 @@ const entry = fileURLToPath(new URL('../../dev/main.ts', import.meta.url));
  */
 export async function launchStack(env: Record<string, string>) {
   await stopIdleWorkers();
-  const { PATH, HOME, JAVA_HOME } = process.env;
+  const { PATH, HOME, JAVA_HOME, XDG_CACHE_HOME } = process.env;
   const stateDir = mkdtempSync(join(tmpdir(), 'service-router-launched-'));
   const ports = { ROUTER_PORT: '0', OPS_PORT: '0', CONDUCTOR_PORT: '0', IDP_PORT: '0', BACKENDS_PORT: '0' };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', entry, '--verbose'], {
     env: {
       ...compileCache,
-      ...{ PATH, HOME, JAVA_HOME },
+      ...{ PATH, HOME, JAVA_HOME, XDG_CACHE_HOME },
       STATE_DIR: stateDir,
       ...ports,
       ...env,

@@ -34,8 +34,16 @@ const rootDir = fileURLToPath(new URL('../..', import.meta.url));
  * machine may leak into it.
  */
 function cleanEnvironment(env: Record<string, string>): NodeJS.ProcessEnv {
-  const { PATH, HOME, JAVA_HOME } = process.env;
-  return { PATH, HOME, ...compileCache, ...nodeEnvironment, ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }), ...env };
+  const { PATH, HOME, JAVA_HOME, XDG_CACHE_HOME } = process.env;
+  return {
+    PATH,
+    HOME,
+    XDG_CACHE_HOME,
+    ...compileCache,
+    ...nodeEnvironment,
+    ...(JAVA_HOME === undefined ? {} : { JAVA_HOME }),
+    ...env,
+  };
 }
 
 /**

@@ -107,8 +107,8 @@ export class SampleRunner {
     await this.#start?.stop();
     for (const port of Object.values(pagePorts))
       if (!this.#ports.has(String(port))) this.#ports.set(String(port), String(await findFreePort()));
-    const { PATH, HOME, JAVA_HOME } = process.env;
-    this.#environment = { ...compileCache, PATH, HOME, JAVA_HOME };
+    const { PATH, HOME, JAVA_HOME, XDG_CACHE_HOME } = process.env;
+    this.#environment = { ...compileCache, PATH, HOME, JAVA_HOME, XDG_CACHE_HOME };
     const variables = Object.entries(pagePorts).filter(([name]) => name.endsWith('_PORT'));
     this.#start = await this.#checkout.start({
       ...this.#environment,

@@ -65,10 +65,15 @@ describe('records of executions', requires('redis'), () => {
   });
   /** Starts an execution as the router does. */
   async function start(started: StartWorkflowRequest, { isLookedUp = true } = {}): Promise<string> {
+    const executionId = await startUnsettled(started, { isLookedUp });
+    await settle();
+    return executionId;
+  }
+  /** Like `start`, but does not wait until Redis has recorded the start. */
+  async function startUnsettled(started: StartWorkflowRequest, { isLookedUp = true } = {}): Promise<string> {
     const record = await recorder.starting(started, { isLookedUp });
     const executionId = engine.start(started);
     record.started(executionId);
-    await settle();
     return executionId;
   }
   /** Waits until earlier commands have taken effect: Redis executes commands in order. */
@@ -334,7 +339,9 @@ describe('records of executions', requires('redis'), () => {
 
   it('pages through more records than one command reads', async () => {
     const ids = [];
-    for (let count = 0; count < 620; count++) ids.push(await start(request('GET', 'x'), { isLookedUp: false }));
+    for (let count = 0; count < 620; count++)
+      ids.push(await startUnsettled(request('GET', 'x'), { isLookedUp: false }));
+    await settle();
     const found = [...(await idsOf({}, { size: 600 })), ...(await idsOf({}, { offset: 600, size: 600 }))];
     expect(new Set(found)).toEqual(new Set(ids));
     expect(found).toHaveLength(620);

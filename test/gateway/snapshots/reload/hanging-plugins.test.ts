@@ -189,7 +189,7 @@ it('a start waits for an init that takes longer than the deadline of a reload', 
 });
 
 it('a plugin whose code hung and was corrected: the problem says that the router must be restarted', async () => {
-  const { host, reloader, configure, write, lines } = await setUp();
+  const { host, reloader, configure, write, lines, hung } = await setUp();
   onTestFinished(() => host.stop());
   configure('hanging', 'nothing');
   // Not vi.spyOn: Vitest restores its spies again after the file, which would install the fake timers for other files.
@@ -202,6 +202,8 @@ it('a plugin whose code hung and was corrected: the problem says that the router
     started.length = 0;
     const reload = reloader.reload('SIGHUP');
     await vi.waitUntil(() => started.includes(60_000), deadline);
+    // The import has read the file; otherwise, it would read the corrected one.
+    await hung;
     await vi.advanceTimersByTimeAsync(60_000);
     await reload;
     expect(lines.at(-1)?.problems).toEqual([expect.stringMatching(expected)]);
