@@ -109,7 +109,7 @@ async function startPrograms(
   };
 }
 
-/** Writes the gateway configuration with one text changed. Each reload rebuilds all policies and pipelines. */
+/** Writes the gateway configuration with one string changed. Each reload rebuilds all policies and pipelines. */
 function writeGatewayConfig(file: string, variant: number): void {
   const map = readFileSync(join(rootDir, 'gateway.config.yml'), 'utf8');
   writeFileSync(file, map.replace('The movies prototype', `The movies prototype, variant ${variant}`));

@@ -8,8 +8,8 @@ export interface LoopbackServer {
   /** `http://<host>:<port>` */
   readonly url: string;
   /**
-   * Stops the server immediately and cuts requests in flight: the stand-ins deliberately leave some of them without a
-   * response.
+   * Stops the server immediately and cuts off requests in flight: the stand-ins deliberately leave some of them without
+   * a response.
    */
   close(): Promise<void>;
 }

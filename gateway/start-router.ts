@@ -126,7 +126,7 @@ async function listen(gatewayHost: GatewayHost, { config, gateway }: ConfigSnaps
   const activity = new Activity();
   const kindOf = (route: string) => gatewayHost.kindOf(route);
   const operations = await startOperations({
-    ...{ config, readiness: gatewayHost.readiness, metrics, activity, kindOf },
+    ...{ config, log, readiness: gatewayHost.readiness, metrics, activity, kindOf },
     executionRoutes: () => gatewayHost.executionRoutes,
     definitions: () => gatewayHost.definitions,
   });

@@ -49,8 +49,8 @@ const checks: readonly Step[] = [
 ];
 
 /**
- * Returns one step for each project unless the arguments name one, so that the engine of `e2e` starts while `unit`
- * runs.
+ * Returns one step for each project, so that the engine of `e2e` starts while `unit` runs. If the arguments name a
+ * project, there is only one step.
  */
 function testSteps(args: readonly string[], records: string): Step[] {
   const projects: readonly (string | undefined)[] = args.includes('--project') ? [undefined] : ['unit', 'e2e'];

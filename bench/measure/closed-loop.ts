@@ -24,7 +24,7 @@ export interface Sample {
   readonly elapsedSeconds: number;
 }
 
-/** Pause after a failed request, which prevents a busy loop (milliseconds). */
+/** Pause after a failed request, in milliseconds. It prevents a busy loop. */
 const pauseAfterFailureMs = 50;
 
 /** Runs the loop. A failed request is counted; its error is not thrown. */

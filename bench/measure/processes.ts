@@ -16,7 +16,7 @@ const bytesPerMiB = 2 ** 20;
 export function processorMs(processes: Processes): PerProcess {
   return readEach(processes, (pid) => {
     // The second field is the name in parentheses, which may contain any character.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) * msPerTick;
   });
 }

@@ -18,8 +18,8 @@ export function installPackages({ step }: Pick<Run, 'step'>): void {
 }
 
 /**
- * Returns true when node_modules is up to date. npm writes node_modules/.package-lock.json last, so that file is older
- * than package-lock.json only if package-lock.json has changed since the installation.
+ * Returns true when node_modules is up to date. npm writes node_modules/.package-lock.json last. This file is therefore
+ * older than package-lock.json only if package-lock.json has changed since the installation.
  */
 function isInstalled(): boolean {
   const written = join(folder, 'node_modules/.package-lock.json');

@@ -36,7 +36,7 @@ await runProgram('bare-express', async () => {
 async function callEngine(engine: HttpClient): Promise<string> {
   const executionId = await engine.text(start);
   await engine.text(poll);
-  const path = `/api/tasks/${executionId}/movies_intake/COMPLETED/sync`;
+  const path = `/api/tasks/${executionId}/${floorWorkflow.task}/COMPLETED/sync`;
   const update = { method: 'POST', path, body: JSON.stringify(taskOutput) } as const;
   const { output } = await engine.json<{ output: typeof taskOutput }>(update);
   return output.outbound.body ?? '';

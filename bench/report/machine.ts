@@ -31,7 +31,8 @@ export interface Circumstances {
 const busyAbove = 0.1;
 
 /**
- * Returns the circumstances of a run, after measuring the load of the machine for a second. Call this function before the bench starts any program.
+ * Returns the circumstances of a run, after measuring the load of the machine for a second. Call this function before
+ * the bench starts any program.
  * @param engine description of the engine
  */
 export async function lookAround(engine: string): Promise<Circumstances> {

@@ -37,7 +37,8 @@ export const dump: CommandDefinition<DumpOptions> = {
 
 /**
  * Writes the engine's definitions into files. Without `--force`, writes nothing if a file would be overwritten.
- * @throws ConfigError, EngineError, or CommandError for names that cannot be file names
+ * @throws ConfigError, EngineError, or CommandError when a name cannot be a file name or there are no definitions to
+ *   write
  */
 export async function runDump(options: DumpOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
   // The folder need not exist. For a new folder, the configuration of the default folder is used.

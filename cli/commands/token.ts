@@ -64,7 +64,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--method <method>', 'check this method (default: all methods of the route)')
       .option(
         '--path <path>',
-        'also check whether the client may use this path, such as /adaptor/001/x; checks the MIS code in the path or, on the engine API, the call',
+        'also check whether the client may use this path, such as /adaptor/001/x: whether its MIS code is allowed or, on the engine API, whether the router forwards the call',
       )
       .option(
         '--raw',

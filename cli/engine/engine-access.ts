@@ -27,7 +27,8 @@ export interface EngineAccessOptions extends FolderOptions {
 }
 
 /**
- * Adds `--dir` and `--engine`. For commands whose calls the router does not forward, instead of `addEngineOptions`.
+ * Adds `--dir` and `--engine`, for commands whose calls the router does not forward. For calls that the router
+ * forwards, use {@link addEngineOptions}.
  */
 export function addEngineOption(command: Command): Command {
   return addDirOption(command).option(

@@ -23,9 +23,9 @@ function valuesOf(stack: RunningStack) {
 }
 
 /**
- * Keys whose values are valid only with an address, each with the key of that address. The running stack's value of
- * such a key is used only if that address is not configured. If several keys are listed, the one that the command needs
- * decides.
+ * Keys whose values are valid only with an address, each with the keys that can hold that address. The running stack's
+ * value of such a key is used only if that address is not configured. If there are several address keys, the one that
+ * the command needs decides.
  */
 const belongsTo: Partial<Record<StackKey, readonly StackKey[]>> = {
   'conductor.databaseURL': ['conductor.url'],

@@ -29,7 +29,10 @@ export function fitStream(lines: readonly string[], stream: Output, env: NodeJS.
   return hasColours(stream, env) ? text : stripVTControlCharacters(text);
 }
 
-/** Returns true for a terminal with colours unless NO_COLOR is set, and for any stream when FORCE_COLOR is set. */
+/**
+ * Returns true for a terminal with colours unless NO_COLOR is set. FORCE_COLOR takes precedence for any stream: `0`
+ * gives false; `1`, `2` and `3` give true.
+ */
 export function hasColours({ isTTY }: Output, env: NodeJS.ProcessEnv): boolean {
   return (isTTY === true || env['FORCE_COLOR'] !== undefined) && WriteStream.prototype.getColorDepth(env) > 2;
 }

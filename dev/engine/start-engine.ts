@@ -55,7 +55,7 @@ export async function planEngine(options: EngineOptions, machine: EngineSearch =
   const { port, stateDir, url, say = writeToStandardError, tuning } = options;
   if (url !== undefined) {
     if (!(await isHealthy(url.replace(/\/$/, ''))))
-      throw new Error(`no healthy engine responds at ${url} (CONDUCTOR_URL)`);
+      throw new Error(`no healthy engine responds at ${url} (conductor.url)`);
     return { kind: 'given', url: url.replace(/\/$/, '') };
   }
   const { dockerProblem: findProblem = findDockerProblem, ...places } = machine;
@@ -74,7 +74,10 @@ export async function planEngine(options: EngineOptions, machine: EngineSearch =
   throw new Error(noEngineMessage(search, dockerProblem));
 }
 
-/** Finds a Java that can run the engine. Returns no Java when the engine is not installed and cannot be installed. */
+/**
+ * Finds a Java installation that can run the engine. Returns none when the engine is not installed and cannot be
+ * installed.
+ */
 async function findEngineJava(places: Omit<JavaSearchOptions, 'minMajor'>): Promise<JavaSearch> {
   const search = await findJava({ minMajor: engineRelease.minJava, ...places });
   const { java, searched } = search;

@@ -12,7 +12,7 @@ import { watchChild } from './watch-child.mjs';
 const diskGigabytes = 0.5;
 
 /**
- * Installs the dependencies unless they are up to date, which takes a few milliseconds to check.
+ * Installs the dependencies unless they are up to date. The check takes a few milliseconds.
  * @param {string} root folder of package.json
  * @param {object} [options]
  * @param {boolean} [options.isProduct] whether the program runs without development packages. If so, a production

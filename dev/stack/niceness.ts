@@ -1,12 +1,12 @@
-// Sets the niceness of a process and of its scheduling group.
+// Sets the niceness of a process, its threads and its autogroup.
 
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
  * Sets the niceness (nice(2)) of a process and its threads; children that it starts later inherit the value. With
- * autogroups (sched(7)), Linux applies niceness only within a session, so the autogroup of a session leader gets the
- * same niceness.
+ * autogroups (sched(7)), Linux applies niceness only within a session, so the autogroup of the process gets the same
+ * niceness.
  * @throws Error when the user lacks the permission or the process has ended
  */
 export function setNiceness(pid: number, niceness: number): void {

@@ -60,7 +60,7 @@ export class Stack {
 
   /** How the engine is run, for the summary. */
   get engineKind(): string {
-    if (this.#plan?.kind !== 'own') return 'given by CONDUCTOR_URL';
+    if (this.#plan?.kind !== 'own') return 'given by conductor.url';
     return this.#redis === undefined ? this.#plan.how : `${this.#plan.how}, on Redis`;
   }
 

@@ -20,7 +20,7 @@ const hiddenDatabase = [
 
 /**
  * Returns the summary of a stack.
- * @param engineKind how the engine is run: `Java 25`, `Docker`, `given by CONDUCTOR_URL`
+ * @param engineKind how the engine is run: `Java 25`, `Docker`, `given by conductor.url`
  */
 export function summary(settings: Summarised, engineKind: string): string {
   const { urls, stateDir, givenIssuer, usesStandIns, domains, isDatabaseHidden } = settings;

@@ -1,4 +1,4 @@
-// Parses a YAML text and locates each of its values by line and column.
+// Parses YAML text and locates each of its values by line and column.
 
 import {
   type Document,
@@ -16,7 +16,7 @@ import {
 import type { Path, Position } from '#lib/conductor/definitions/json-text.ts';
 import { yamlOptions } from '#lib/json/yaml-options.ts';
 
-/** A YAML text, its value, and the positions of its keys and items. */
+/** YAML text, its value, and the positions of its keys and items. */
 export class YamlText {
   /** The content as plain values; undefined when there is a syntax error. */
   readonly value: unknown;

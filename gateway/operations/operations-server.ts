@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
+import { errorFields, type Logger } from '#lib/telemetry/logging/log.ts';
 import { listen } from '../server/listen.ts';
 import { withDeprecatedMetrics } from './deprecated-metrics.ts';
 import { createHostCheck, isForeignSubrequest } from './host-check.ts';
@@ -42,8 +43,9 @@ export async function startOperationsServer(options: {
   pages?: OperationsRoutes;
   /** Configuration keys of the host and port, for the error message. */
   keys: string;
+  log: Pick<Logger, 'error'>;
 }): Promise<OperationsServer> {
-  const { host, port, hosts, readiness, metrics, pages, keys } = options;
+  const { host, port, hosts, readiness, metrics, pages, keys, log } = options;
   const routes: OperationsRoutes = {
     ...pages,
     // The status code stays 200 during a drain: otherwise, an orchestrator would kill the process.
@@ -64,8 +66,12 @@ export async function startOperationsServer(options: {
   const isOwnHost = createHostCheck(hosts);
   const server = createServer((request, response) => {
     if (!isOwnHost(request)) return refuseHost(response);
-    if (isForeignSubrequest(request)) return sendJson(response, 403, { status: 403 });
-    serve(routes, request, response);
+    if (isForeignSubrequest(request)) return refuseOrigin(response);
+    serve(routes, request, response)?.catch((error: Error) => {
+      log.error({ path: pathOf(request), ...errorFields(error) }, 'a request to the operations port failed');
+      const detail = 'The response could not be created; the log of this program has the reason.';
+      sendProblem(response, { title: 'Internal Server Error', status: 500, detail });
+    });
   });
   const boundPort = await listen(server, { host, port, keys });
   return {
@@ -79,18 +85,29 @@ export async function startOperationsServer(options: {
   };
 }
 
-function serve(routes: OperationsRoutes, { url = '', method }: IncomingMessage, response: ServerResponse): void {
+/** Calls the handler of a route; responds with an error when there is none. */
+function serve(
+  routes: OperationsRoutes,
+  { url = '', method }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> | undefined {
   const [path = '', query = ''] = splitOnce(url, '?');
   const [, base = '', id = ''] = /^(.*)\/([^/]+)$/.exec(path) ?? [];
   const route = ownRoute(routes, path) ?? ownRoute(routes, `${base}/:id`);
-  if (route === undefined) return sendJson(response, 404, { status: 404, paths: Object.keys(routes) });
+  if (route === undefined) {
+    sendJson(response, 404, { status: 404, paths: Object.keys(routes) });
+    return undefined;
+  }
   if (method !== 'GET' && method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
-    return sendJson(response, 405, { status: 405 });
+    sendJson(response, 405, { status: 405 });
+    return undefined;
   }
-  route(response, { query: new URLSearchParams(query), id }).catch((error: Error) =>
-    sendJson(response, 500, { status: 500, error: error.name }),
-  );
+  return route(response, { query: new URLSearchParams(query), id });
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return splitOnce(url, '?')[0];
 }
 
 function ownRoute(routes: OperationsRoutes, path: string): OperationsRoutes[string] | undefined {
@@ -105,8 +122,17 @@ function splitOnce(text: string, separator: string): [string, string] {
 function refuseHost(response: ServerResponse): void {
   const detail =
     'This port accepts only requests whose Host is an IP address, localhost or a name listed in ops.hosts.';
-  response.setHeader('content-type', 'application/problem+json');
-  sendJson(response, 421, { type: 'about:blank', title: 'Misdirected Request', status: 421, detail });
+  sendProblem(response, { title: 'Misdirected Request', status: 421, detail });
+}
+
+function refuseOrigin(response: ServerResponse): void {
+  const detail = 'This port does not accept requests from pages of another origin (Sec-Fetch-Site).';
+  sendProblem(response, { title: 'Forbidden', status: 403, detail });
+}
+
+function sendProblem(response: ServerResponse, problem: { title: string; status: number; detail: string }): void {
+  if (!response.headersSent) response.setHeader('content-type', 'application/problem+json');
+  sendJson(response, problem.status, { type: 'about:blank', ...problem });
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

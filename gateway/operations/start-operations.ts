@@ -11,6 +11,7 @@ import type { Suggestions } from './executions/list-view.ts';
 import { type OperationsServer, startOperationsServer } from './operations-server.ts';
 import { createAssetRoutes } from './pages/assets.ts';
 import type { RouterReadiness } from './readiness.ts';
+import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Activity } from './status/activity.ts';
 import { createStatus } from './status/status.ts';
 import { createStatusRoutes } from './status/status-page.ts';
@@ -18,6 +19,7 @@ import { createStatusRoutes } from './status/status-page.ts';
 /** Options of {@link startOperations}. */
 export interface OperationsOptions {
   config: Config;
+  log: Pick<Logger, 'error'>;
   readiness: RouterReadiness;
   metrics: Registry;
   /** The requests that the overview shows. */
@@ -32,7 +34,7 @@ export interface OperationsOptions {
 
 /** Starts the server at `ops.host` and `ops.port`. @throws Error that names the address, if it cannot be bound */
 export async function startOperations(options: OperationsOptions): Promise<OperationsServer> {
-  const { config, readiness, metrics, activity, kindOf, executionRoutes, definitions } = options;
+  const { config, log, readiness, metrics, activity, kindOf, executionRoutes, definitions } = options;
   const readers = createEngineReaders(config);
   const suggestions = (): Suggestions => ({
     routes: executionRoutes(),
@@ -57,6 +59,7 @@ export async function startOperations(options: OperationsOptions): Promise<Opera
       ...createAssetRoutes(),
     },
     keys: 'ops.host, ops.port',
+    log,
   });
   return {
     url: server.url,

@@ -19,9 +19,10 @@ export class ClientAddresses {
   }
 
   /**
-   * Returns the last address in `X-Forwarded-For` that is not a trusted proxy: the client may have forged all entries
-   * before it. `Forwarded` (RFC 7239) is ignored: a proxy that adds an address to `X-Forwarded-For` forwards
-   * `Forwarded` unchanged, so the client may have forged it.
+   * Returns the peer address, unless the peer is a trusted proxy. For a trusted proxy, returns the last address in
+   * `X-Forwarded-For` that is not a trusted proxy itself: the client may have forged all entries before that address.
+   * `Forwarded` (RFC 7239) is ignored: a proxy that adds an address to `X-Forwarded-For` forwards `Forwarded`
+   * unchanged, so the client may have forged it.
    */
   of({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
     let client = unmapped(socket.remoteAddress ?? '');

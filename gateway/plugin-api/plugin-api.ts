@@ -32,7 +32,8 @@ export interface SharedServices {
   addReadinessCheck(name: string, check: ReadinessCheck): void;
   addReadinessNotice(name: string, notice: ReadinessNotice): void;
   /**
-   * Adds a stop function, called in reverse order of registration when the last snapshot that uses the resource stops.
+   * Adds a stop function. Stop functions are called in reverse order of registration when the last snapshot that uses
+   * the resource stops.
    */
   onStop(name: string, stop: () => void | Promise<void>): void;
 }

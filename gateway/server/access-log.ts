@@ -19,7 +19,7 @@ export interface EndedRequest {
   readonly route: string;
   readonly method: string;
   /**
-   * Status code of the response. If the response was not sent completely, it is 499 when the client closed the
+   * Status code of the response. If the response was not sent completely, the status is 499 when the client closed the
    * connection, and 504 when the router closed the connection during shutdown, because the client does not know the
    * outcome.
    */

@@ -109,7 +109,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     await open.drain(drainMs);
     open.markCutOff();
     connections.stop();
-    // The server closes before the responses that it cuts off.
+    // The server emits `close` before the responses that it cuts off do, so both are awaited.
     const closed = Promise.all([once(server, 'close'), open.closed()]);
     server.close();
     const tlsStopped = stopTls();

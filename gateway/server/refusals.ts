@@ -21,7 +21,9 @@ export function problemOfParserError({ code = '' }: NodeJS.ErrnoException): Prob
   if (code === 'HPE_CLOSED_CONNECTION') return null;
   const known = causes[code];
   if (known !== undefined) return known();
-  return code.startsWith('HPE_') ? new Problem('malformed-request', { detail: 'This is not HTTP/1.1.' }) : null;
+  return code.startsWith('HPE_')
+    ? new Problem('malformed-request', { detail: 'The request is not valid HTTP/1.1.' })
+    : null;
 }
 
 /**

@@ -21,7 +21,7 @@ await runProgram('pruner', async (log) => {
   loaded.warnings.forEach((warning) => log.warn(warning));
   const intervalMs = config['prune.intervalSeconds'] * 1_000;
   const pruning = intervalMs === 0 ? disabledLoop() : await startPruning(config, intervalMs, log);
-  const health = await startHealth(config, pruning);
+  const health = await startHealth(config, pruning, log);
   loaded.keepCopies((problem) => log.warn(problem));
   return {
     ready: { intervalSeconds: config['prune.intervalSeconds'], ...(health && { healthUrl: health.url }) },
@@ -57,7 +57,7 @@ function disabledLoop(): PruneLoop {
  * Starts the health endpoint. The program is not ready after a failed round, because the disk fills up without pruning.
  * Returns undefined when no port is configured.
  */
-async function startHealth(config: Config, pruning: PruneLoop): Promise<OperationsServer | undefined> {
+async function startHealth(config: Config, pruning: PruneLoop, log: Logger): Promise<OperationsServer | undefined> {
   const port = config['prune.healthPort'];
   if (port === undefined) return undefined;
   const ask = async () => {
@@ -66,5 +66,5 @@ async function startHealth(config: Config, pruning: PruneLoop): Promise<Operatio
   };
   const keys = 'ops.host, prune.healthPort';
   const { 'ops.host': host, 'ops.hosts': hosts } = config;
-  return startOperationsServer({ host, port, hosts, readiness: { ask }, keys });
+  return startOperationsServer({ host, port, hosts, readiness: { ask }, keys, log });
 }

@@ -31,15 +31,18 @@ export interface PruneReport {
   readonly executions: number;
   /** Executions that were kept although the index shows them as ended. */
   readonly kept: number;
-  /** Index rows without an execution. They are deleted when there is a database, otherwise only counted. */
+  /**
+   * Index rows without an execution. Rows in the engine's index are deleted only when there is a database; records in
+   * Redis are always deleted.
+   */
   readonly orphans: number;
   /** Event records that were deleted; null without a database. */
   readonly events: number | null;
   /** False when the round was stopped; the next round continues. */
   readonly isComplete: boolean;
   /**
-   * Error that prevented the round from recording every execution that ended without a router noticing. The rest of the
-   * round was done.
+   * Error that stopped the recording of executions that had ended without a router noticing. The rest of the round was
+   * done.
    */
   readonly failure?: Error;
 }
@@ -100,7 +103,10 @@ async function recordEnds({ api, signal }: PruneOptions, pacer: Pacer): Promise<
   }
 }
 
-/** Deletes the executions of one rule. With a database, deletes its orphans too; otherwise only counts them. */
+/**
+ * Deletes the executions of one rule. When there is a database, also deletes the rule's orphans from the engine's
+ * index; otherwise, only counts them.
+ */
 async function pruneRule(
   rule: PruneRule,
   { database, maxOrphans = defaultMaxOrphans, ...context }: PruneOptions,
@@ -108,8 +114,8 @@ async function pruneRule(
 ): Promise<Pick<PruneReport, 'executions' | 'kept' | 'orphans'>> {
   const { api, batchSize, signal } = context;
   const removeRows = async (ids: readonly string[]) => (ids.length > 0 && (await database?.removeIndexRows(ids))) || 0;
-  // Without a database, the rows of orphans stay in the index. Each new search would return them again, so a single
-  // search without a limit continues past them to the rows that follow.
+  // Without a database, the rows of orphans stay in the engine's index. Each new search would return them again, so a
+  // single search without a limit continues past them to the rows that follow.
   const limit = database === null ? undefined : maxOrphans;
   const total = { executions: 0, kept: 0, orphans: 0 };
   for (;;) {

@@ -129,8 +129,8 @@ export class Inspection {
     const executionId = execution.workflowId;
     const finding = { executionId, case: decision.case };
     open.markMissing(executionId, decision.case);
-    // Clears the mark of an earlier round. If another router has started the probe, this execution no longer waits for a
-    // permit: #decide has already counted the running probe towards the limit.
+    // Clears the mark of an earlier round. If another router has started the probe, this execution no longer waits for
+    // a permit: #decide has already counted the running probe towards the limit.
     open.markWaitingFor(executionId, undefined);
     const none = (reason?: string): ReconcileFinding => ({
       ...finding,
@@ -172,7 +172,7 @@ export class Inspection {
     } catch (error) {
       probeLimiter.release(executionId);
       if (!(error instanceof EngineError) || error.kind === 'unreachable') throw error;
-      // Without the pause, the rounds of a run would try this repair again before they reach the other executions.
+      // Postponed, so that the rounds of a run do not try this repair again before they reach the other executions.
       open.postpone(executionId, now());
       return none(error.message);
     }

@@ -13,6 +13,8 @@ const maxProbes = 4;
 const maxUnprovenProbes = 2;
 /** Longest pause after probes without a response, in milliseconds. */
 const maxPauseMs = 600_000;
+/** Age at which a probe counts as lost, in milliseconds. */
+const lostAfterMs = 600_000;
 
 interface BackEndState {
   /** Task domain of the last probe; undefined: the default pool. */
@@ -68,7 +70,7 @@ export class ProbeLimiter {
     const { executionId } = target;
     const { probing } = this.#stateOf(target);
     // A probe that an engine lost when it was killed never ends.
-    if (now - (probing.get(executionId) ?? now) >= maxPauseMs) probing.delete(executionId);
+    if (now - (probing.get(executionId) ?? now) >= lostAfterMs) probing.delete(executionId);
     return probing.has(executionId);
   }
 

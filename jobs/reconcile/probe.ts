@@ -94,8 +94,9 @@ export function decideByResponse(
  * writes between the PATCH and the probe cause their own notifications. If the worker reported a failure, the time is
  * the end of its task, because the PATCH may have been applied at any time until then. It may even have replaced the
  * value of another PATCH that began later and took less time. The price of this choice is that a write between the
- * start and the end of the task, even at another college, seems older than the PATCH even if it is newer. If the worker reported nothing,
- * the time is the start of its task, because the end of the task says nothing about the back end.
+ * start and the end of the task, at this or another college, seems older than the PATCH, although it may be newer. If
+ * the worker reported nothing, the time is the start of its task, because the end of the task says nothing about the
+ * back end.
  */
 function answeredAt({ status = '', startTime = 0, endTime = 0 }: Partial<ExecutedTask> = {}): { answeredAt?: string } {
   const time = status.startsWith('FAILED') ? endTime : startTime;

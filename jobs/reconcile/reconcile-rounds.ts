@@ -49,7 +49,7 @@ export interface RoundReport {
   readonly findings: readonly ReconcileFinding[];
   /** Number of executions with a missing follow-up that is not repaired, by case. */
   readonly unreconciled: ReadonlyMap<Case, number>;
-  /** False when a limit was reached or the round failed; the next round continues there. */
+  /** False when a limit was reached or the round failed; the next round continues where this round stopped. */
   readonly isComplete: boolean;
   /** The error that ended the round, such as an EngineError. The findings include what was done before the error. */
   readonly failure?: unknown;

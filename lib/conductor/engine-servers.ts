@@ -36,9 +36,9 @@ export const timerToleranceMs = 2;
 
 /**
  * Distributes calls over several servers. A server that does not respond to a call is excluded until its health check
- * succeeds, unless the call ended at a deadline shorter than the default. A call that was not sent fails over to the
- * next server. A call that may have arrived is never sent again, because its outcome is unknown. Excluded servers are
- * tried only when no other server is reachable. A single server is never excluded.
+ * succeeds. A call that ended at a deadline shorter than the default does not exclude its server. A call that was not
+ * sent fails over to the next server. A call that may have arrived is never sent again, because its outcome is unknown.
+ * Excluded servers are tried only when no other server is reachable. A single server is never excluded.
  */
 export class EngineServers {
   readonly #servers: readonly Server[];

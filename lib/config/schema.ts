@@ -35,7 +35,10 @@ const conductor = {
   ),
   'conductor.timeoutMs': milliseconds('deadline of one call to the engine', 10_000),
   'conductor.uiURL': url("the engine's UI, to which the pages of executions link; no links when absent"),
-  'conductor.connections': count('limit on connections from the router to each server of the engine', 64),
+  'conductor.connections': count(
+    'limit on connections from the router to each server of the engine, for the requests of clients and workers',
+    64,
+  ),
   'conductor.maxHeldPollMs': milliseconds(
     "longest time that a worker's poll is held; a fetch in flight can add up to 5 seconds",
     60_000,
@@ -153,7 +156,7 @@ const operations = {
   }),
   'records.keyPrefix': withDefault(
     text(
-      'prefix of the Redis keys that hold the records of executions; does not separate the routers of different engines, because their locks, counters and channels have fixed names: each engine needs its own `redis.url`',
+      'prefix of the Redis keys that hold the records of executions; does not separate the routers of different engines, because their locks, counters and channels have fixed names: each engine needs its own Redis server',
     ),
     'service-router:records:',
   ),
@@ -175,7 +178,7 @@ const operations = {
     'count-alone',
   ),
   'limits.rejectionDelayMs': millisecondsOrOff(
-    'delay of 429 responses, so that an immediate retry has no advantage; 0 = no delay',
+    'delay of the 429 responses of rate-limit and in-flight, so that an immediate retry has no advantage; 0 = no delay',
     100,
   ),
   'sentry.dsn': Type.String({

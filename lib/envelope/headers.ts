@@ -113,8 +113,8 @@ export function pickHeaders(fields: Readonly<Record<string, unknown>>, allows: H
 }
 
 /**
- * Returns the names in `Connection`. Usually `Connection` contains only `keep-alive` or `close`, which are not names of
- * fields.
+ * Returns the names in `Connection`. Usually `Connection` contains only `keep-alive` or `close`; no field with these
+ * names is forwarded.
  */
 function namedByConnection(value: unknown): string[] {
   return value === undefined

@@ -13,12 +13,12 @@ export interface DescribedEndpoint extends Endpoint {
   readonly policies: readonly PolicyDescription[];
 }
 
-const introduction = `Every routed request becomes one execution of a workflow, and the response is the back end's. The router's own errors are problem documents (RFC 9457): the \`type\` of each leads to a page that says what happened and what to do.
+const introduction = `Every request to a back end runs as one execution of a workflow, and the response is the back end's. The router's own errors are problem documents (RFC 9457), except those of the OAuth token endpoint (RFC 6749): the \`type\` of each leads to a page that says what happened and what to do.
 
 * **503** means that no write was started: send the same request again after \`Retry-After\` seconds.
 * **504** means that the outcome is not known: a read may be repeated; check the outcome before you repeat a write.
 * **Prefer** makes a long request asynchronous: the response is 202, and \`Location\` is the path of its result. **Idempotency-Key** makes a write safe to repeat.
-* HEAD is supported wherever GET is, except for the engine's own API. Any other path gets 404, any other method 405 with \`Allow\`.
+* HEAD is supported wherever GET is, except for the engine's own API. Any other path gets 404, any other method 405 with \`Allow\` (404 on the engine's own API).
 * A trailing slash in a path is accepted and passed on.`;
 
 /**

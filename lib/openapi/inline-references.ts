@@ -52,7 +52,10 @@ export class ReferenceInliner {
     return this.#follow(reference, siblings) ?? inlined;
   }
 
-  /** Returns the target of a reference, in which siblings such as `description` take precedence (OpenAPI 3.1, 4.8.23). */
+  /**
+   * Returns the target of a reference. Siblings of the reference, such as `description`, take precedence over fields of
+   * the target (OpenAPI 3.1, 4.8.23).
+   */
   #follow(reference: string, siblings: JsonObject): unknown {
     const target = findTarget(reference, this.#file);
     if (typeof target !== 'object' || target === null) return target;

@@ -38,7 +38,7 @@ export const problemExplanations = {
   },
   'invalid-client': {
     happened: 'The identity provider does not know this client, or the client secret is wrong.',
-    advice: 'check `keyId` and `keySecret` (token path of the Conductor SDKs only)',
+    advice: 'check `keyId` and `keySecret` in the request body',
   },
   'invalid-token': {
     happened: 'The access token has expired, or is not valid for this router.',
@@ -53,8 +53,9 @@ export const problemExplanations = {
     advice: 'use a client that is allowed to do this',
   },
   'workflow-version-forbidden': {
-    happened: 'On this path, only clients with a certain scope may send `X-Workflow-Version`. Nothing was started.',
-    advice: 'omit `X-Workflow-Version`, or ask for the scope that `detail` names',
+    happened: 'This client may not choose the workflow version on this path. Nothing was started.',
+    advice:
+      'omit `X-Workflow-Version`, or ask for the scope that `detail` names; without a `detail`, no client may choose',
   },
   'not-found': {
     happened: 'The router serves nothing at this path.',
@@ -129,7 +130,7 @@ export const problemExplanations = {
   },
   'back-end-unreachable': {
     happened:
-      'The worker could not connect to the back end, or its task expired before the request was sent. The back end never received the request.',
+      'The worker could not connect to the back end, or had too little time left to send the request. The back end never received the request.',
     advice: 'try later; nothing was changed',
   },
   'back-end-bad-answer': {

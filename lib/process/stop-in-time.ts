@@ -17,8 +17,8 @@ export interface StoppableProgram {
 const besidesDrainMs = 300_000;
 
 /**
- * Stops a program gracefully, within a time limit. After an uncaught exception, possibly nothing else would end the
- * process: what the stop waits for may never happen, and no supervisor has asked for the stop.
+ * Stops a program gracefully, within a time limit. Without the limit, a process could hang after an uncaught exception:
+ * what the stop waits for may never happen, and no supervisor has asked for the stop, so none would kill the process.
  * @throws Error when the stop fails, or has not ended five minutes after the longest drain
  */
 export async function stopInTime(program: StoppableProgram): Promise<void> {

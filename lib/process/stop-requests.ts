@@ -6,7 +6,7 @@
  */
 const sameSignalMs = 1_000;
 
-/** The actions of a process on requests to stop. `reason` is the signal, or another trigger for the log. */
+/** The actions of a process on requests to stop. `reason` names the signal or other trigger, for the log. */
 export interface StopActions {
   /** Begins the graceful stop. Called once. */
   readonly stop: (reason: string) => void;

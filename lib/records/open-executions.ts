@@ -23,7 +23,7 @@ export interface OpenExecutionsOptions extends RedisOptions {
 /**
  * Opens the execution API. Connects to Redis at the first search if the engine has no index.
  * @param options set `worksWhenFull` in programs that delete executions. In other programs, searches fail while Redis
- *   is full, because Redis then does not accept the records of running executions
+ *   is full: the results would be incomplete, because Redis does not accept the records of running executions
  */
 export async function openExecutions(
   call: SendRequest,

@@ -13,7 +13,7 @@ export function setOf({ statuses, endedAfter, endedBefore }: ExecutionQuery, ord
   return order === 'first-ended' || endedAfter !== undefined || endedBefore !== undefined ? 'ended' : 'started';
 }
 
-/** Returns the bounds that a query sets on the times in the set. */
+/** Returns the bounds that a query places on the times in this sorted set. */
 export function rangeOf(query: ExecutionQuery, set: RecordSet): Pick<RecordRange, 'after' | 'before'> {
   return set === 'ended'
     ? { after: query.endedAfter, before: query.endedBefore }

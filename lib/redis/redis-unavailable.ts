@@ -1,5 +1,5 @@
-// The error thrown for a command that Redis may not have executed. The error has its own file, so that importing it
-// does not load node-redis, as redis.ts does.
+// The error thrown for a command that Redis may not have executed. The error has its own file: unlike redis.ts, this
+// file does not load node-redis.
 
 /** Thrown when Redis does not respond, responds with an error, or has too many pending commands. */
 export class RedisUnavailable extends Error {

@@ -13,8 +13,8 @@ export interface MissingReport {
 }
 
 /**
- * Checks until nothing is missing, for at most {@link graceMs} after the engine's first response. Then logs an error
- * for each item that is still missing.
+ * Checks until nothing is missing. Items that are still missing {@link graceMs} after the engine's first response are
+ * logged as errors, at the first check then to which the engine responds, and the check ends.
  * @param findMissing called at each check, since another configuration may be active by then; rejects while the engine
  *   does not respond
  */
@@ -26,8 +26,8 @@ export function reportMissing(findMissing: () => Promise<readonly string[]>, log
     const missing = await findMissing().catch(() => undefined);
     if (isStopped || missing?.length === 0) return;
     if (missing !== undefined) until = Math.min(until, performance.now() + graceMs);
-    if (performance.now() < until) timer = setTimeout(() => void check(), checkEveryMs).unref();
-    else for (const reason of missing ?? []) log.error(reason);
+    if (missing !== undefined && performance.now() >= until) return missing.forEach((reason) => log.error(reason));
+    timer = setTimeout(() => void check(), checkEveryMs).unref();
   };
   void check();
   return {

@@ -62,7 +62,7 @@ describe('add-college', () => {
     expect(stdout).toContain('run workers beside the back end\n');
   });
 
-  it('suggests git for undoing the change only when the command would undo nothing else', requires('git'), async () => {
+  it('suggests git for undoing the change only when git would undo nothing else', requires('git'), async () => {
     const byHand = 'Undo: remove what was added to config/default.properties';
     expect((await add('003', '--url', url)).stdout).toContain(byHand);
     execFileSync('git', ['-C', copy.dir, 'init'], { stdio: 'pipe' });

@@ -1,4 +1,4 @@
-// Tests of `token --raw`: stdout has the token when it is accepted, and nothing otherwise.
+// Tests of `token --raw`: stdout has the token only when it is accepted.
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createKey, createToken } from '../plugins/oauth2/forge.ts';

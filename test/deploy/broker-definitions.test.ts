@@ -10,7 +10,7 @@ interface BrokerDefinitions {
 
 const { queues, policies } = JSON.parse(textOf('deploy/rabbitmq/definitions.json')) as BrokerDefinitions;
 
-it('each queue has one policy with a delivery limit, as the default limit of RabbitMQ 4 is 20 deliveries', () => {
+it('each queue has one policy with a delivery limit, because RabbitMQ 4 has a default limit of 20 deliveries', () => {
   const limits = queues.map(({ name }) => [
     name,
     policies

@@ -146,7 +146,7 @@ describe('network access between services', () => {
     }
   });
 
-  it('Prometheus reaches an Alertmanager outside, through a network of its own', () => {
+  it('Prometheus reaches an external Alertmanager through a network that only Prometheus uses', () => {
     const outside = networksOf('prometheus').filter((network) => compose.networks[network]?.internal !== true);
     expect(outside).toEqual(['alerting']);
     const on = services.map(([name]) => name).filter((name) => networksOf(name).includes('alerting'));

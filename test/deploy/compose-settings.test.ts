@@ -198,7 +198,7 @@ describe('files', () => {
     }
   });
 
-  it('every engine that a page starts with Java exits when it is out of memory', () => {
+  it('every Java command on a page makes the engine exit when it is out of memory', () => {
     const blocks = readPages().flatMap(codeBlocksOf);
     const commands = blocks.flatMap(({ text }) => text.match(/\bjava"? [^|;]*? -jar .*-boot\.jar/g) ?? []);
     expect(commands).toHaveLength(2);

@@ -25,13 +25,14 @@ function millisecondsOf(name: string): number {
 }
 
 describe('haproxy.cfg', () => {
-  it('tells a live router from a router that is shutting down by its health response', async () => {
+  it('uses the health response to tell a live router from a router that is shutting down', async () => {
     const [, expected = ''] = /httpchk GET \/health\/live\n.*\n *http-check expect string '(.+)'$/m.exec(file) ?? [];
     const readiness = new RouterReadiness(
       () => [],
       () => undefined,
     );
-    const server = await startOperationsServer({ host: '127.0.0.1', port: 0, hosts: [], readiness, keys: 'ops.port' });
+    const listener = { host: '127.0.0.1', port: 0, hosts: [], keys: 'ops.port' };
+    const server = await startOperationsServer({ ...listener, readiness, log: console });
     const health = async () => {
       const response = await fetch(`${server.url}/health/live`);
       return { status: response.status, isExpected: (await response.text()).includes(expected) };
@@ -78,7 +79,7 @@ describe('haproxy.cfg', () => {
     expect(JSON.stringify(healthcheck)).toContain(`http://127.0.0.1:8404${setting('monitor-uri')}`);
   });
 
-  it('the load balancer notices that a router stops before the router rejects anything', () => {
+  it('a stopping router accepts requests until the load balancer has noticed that it is stopping', () => {
     const delay = Number(compose.services['router-a']?.environment?.['ROUTER_SHUTDOWNDELAYMS']);
     const [, inter, fall] = /inter (\d+)s fall (\d+)/.exec(file) ?? [];
     // One more interval, because a check may just have begun when the router stops.
@@ -310,7 +311,8 @@ describe('limits on connections', requires('haproxy', 'linux'), () => {
   });
 
   it('while clients hold all connections, the operations port responds, and no address holds more than its limit', async () => {
-    // Per address 100 for the routers and 5 for Keycloak; 350 and 30 in all, and 400 in the whole process.
+    // The limits per address are 100 for the routers and 5 for Keycloak. The limits for all addresses together are 350
+    // for the routers, 30 for Keycloak, and 400 for the whole process.
     await start({ fewConnections: true });
     const opened: Socket[] = [];
     // 5 × 100 is more than the limit of the whole process.

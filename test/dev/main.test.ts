@@ -197,7 +197,7 @@ describe('npm start', () => {
     const { code, printed } = await start({ CONDUCTOR_URL: 'http://127.0.0.1:1' });
     expect({ code, printed }).toEqual({
       code: 1,
-      printed: 'no healthy engine responds at http://127.0.0.1:1 (CONDUCTOR_URL)\n',
+      printed: 'no healthy engine responds at http://127.0.0.1:1 (conductor.url)\n',
     });
   });
 });

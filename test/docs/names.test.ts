@@ -1,5 +1,5 @@
-// Tests that everything the pages name exists (links, scripts, environment variables, dependencies and task types) and
-// that their examples parse.
+// Tests that the links, scripts, environment variables, dependencies and task types in the pages exist, and that the
+// examples in the pages parse.
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
@@ -44,7 +44,7 @@ describe.each(pages.map((page) => [page.file, page] as const))('%s', (file, page
     expect(broken).toEqual([]);
   });
 
-  it('the npm scripts it names exist', () => {
+  it('it names only npm scripts that exist', () => {
     const named = [...page.text.matchAll(/npm (?:run (?:-s )?)?(start|test|(?<=run |run -s )[\w:-]+)/g)];
     const unknown = named.map(([, script = '']) => script).filter((script) => !(script in packageJson.scripts));
     expect(unknown).toEqual([]);
@@ -58,7 +58,7 @@ describe.each(pages.map((page) => [page.file, page] as const))('%s', (file, page
   });
 });
 
-it('the pages that code, configuration and messages name exist, with their anchors', () => {
+it('code, configuration and messages name only pages and anchors that exist', () => {
   const sources = readSources(['**/*.{ts,mjs,js,json,yml,properties,cfg,env,sh}', 'Dockerfile', '.ci/run']);
   const named = new Set(sources.match(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g));
   expect(named.size).toBeGreaterThan(30);
@@ -74,7 +74,7 @@ it('docs/README.md lists every page, and adr/README.md lists every decision reco
   expect(missing.filter((file) => !records.includes(basename(file)))).toEqual([]);
 });
 
-it('the environment variables that the pages name exist', () => {
+it('the pages name only environment variables that exist', () => {
   const sources = readSources(['**/*.{ts,mjs,json,yml,env,sh}', 'Dockerfile', '.ci/run']);
   const known = (name: string) => keyOfVariable(name) !== undefined || new RegExp(`\\b${name}\\b`).test(sources);
   const unknown = pages.flatMap(({ file, text }) =>

@@ -62,7 +62,7 @@ export function sectionOf({ file, text }: Page, heading: string): Page {
   return { file, text: rest.slice(0, end === -1 ? rest.length : end).join('\n') };
 }
 
-/** Returns the rows of every table of a page, without the heads and without backquotes around cells. */
+/** Returns the rows of every table of a page, without the header rows and without backquotes around cells. */
 export function rowsOf({ text }: Page): string[][] {
   const tables = text.match(/(?:^\|.*\|$\n?)+/gm) ?? [];
   return tables.flatMap((table) =>

@@ -42,8 +42,7 @@ describe('the how-to for running without containers', () => {
   });
 
   it('starts files that exist', () => {
-    const named =
-      commands.match(/(?<![\w/.-])(?:deploy|conductor|cli|gateway|workers|retention|config)\/[\w./-]+/g) ?? [];
+    const named = commands.match(/(?<![\w/.-])(?:deploy|lib|cli|gateway|workers|jobs|config)\/[\w./-]+/g) ?? [];
     expect(new Set(named).size).toBeGreaterThan(8);
     expect(named.filter((file) => !existsSync(join(rootDir, file)))).toEqual([]);
   });

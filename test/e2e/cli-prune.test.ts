@@ -109,7 +109,7 @@ const prunes = (kind: EngineKind) => {
     await untilOld();
   };
 
-  it('events shows what the handler started, what it skipped and why, without personal values', async () => {
+  it('`events` shows what the handler started, what it skipped and why, without personal values', async () => {
     const applied = String((await patch('0318204')).headers['x-execution-id']);
     const refused = String((await patch('nobody')).headers['x-execution-id']);
     await untilProcessed(3);

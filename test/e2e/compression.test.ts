@@ -40,7 +40,7 @@ describe('a response over 1 KiB', () => {
   it.each([
     ['br', brotliDecompressSync],
     ['gzip', gunzipSync],
-  ] as const)('in %s decodes to the bytes of the back end, with its own Content-Length', async (coding, decode) => {
+  ] as const)('in %s states its compressed length and decodes to the bytes of the back end', async (coding, decode) => {
     const answer = await demo('/adaptor/001/large', asking(coding));
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({ 'content-encoding': coding, vary: 'Accept-Encoding' });
@@ -56,7 +56,7 @@ describe('a response over 1 KiB', () => {
     expect(answer.headers['vary']).toBe('Accept-Encoding');
   });
 
-  it('HEAD → the fields of GET, no body, and nothing is compressed', async () => {
+  it('to HEAD → no body and no Content-Encoding', async () => {
     const answer = await demo('/adaptor/001/large', { ...asking('br'), method: 'HEAD' });
     expect(answer.status).toBe(200);
     expect(answer.bytes).toHaveLength(0);
@@ -80,7 +80,7 @@ describe('a response over 1 KiB', () => {
 });
 
 describe('a response that is sent again', () => {
-  it('is encoded as each request accepts, at /executions/{id}/response and for its Idempotency-Key', async () => {
+  it('has the encoding each request accepts, at /executions/{id}/response and for its Idempotency-Key', async () => {
     const put = { method: 'PUT', headers: { 'idempotency-key': randomUUID() } };
     const first = await demo('/adaptor/001/large', put);
     expect(first.text).toBe(text);
@@ -111,7 +111,7 @@ describe('never compresses a response', () => {
     }
   });
 
-  it("of the engine's API, which may contain requests of several clients", async () => {
+  it("of the engine's API, because the response may contain requests of several clients", async () => {
     const ops = await callerFor(stack.url, 'ops');
     const answer = await ops('/conductor/api/metadata/workflow', asking('br, gzip'));
     expect(answer.bytes.length).toBeGreaterThan(1_024);

@@ -26,7 +26,7 @@ let operationOf: Awaited<ReturnType<typeof checkAnswersOf>>['operationOf'];
 const tokens = new Map<string, string>();
 
 beforeAll(async () => {
-  // Separate data, because the examples remove persons that other files use.
+  // Separate data, because the examples remove persons that other test files use.
   stack = await shareStack({ engineUrl: engineOfRun().url, backEnds: { STATE_DIR: backEndsDir } });
   document = (await call(`${stack.url}/openapi.json`)).json<OpenApiDocument & Record<string, unknown>>();
   steps = Object.entries(document.paths).flatMap(([template, item]) =>

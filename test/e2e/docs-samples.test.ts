@@ -1,4 +1,5 @@
-// Tests that the commands in the README, the tutorials and the how-tos, run unchanged, print what the pages show.
+// Runs the commands in the README, the tutorials and the how-tos unchanged, and tests that they print what the pages
+// show.
 
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { isRun, readSamples, samplePages } from '../docs/samples/samples.ts';

@@ -73,7 +73,7 @@ async function answerMdm({ workflowId }: EngineExecution, interestedSystems: unk
 }
 
 beforeAll(async () => {
-  // Workers of an earlier file would take the tasks.
+  // Workers that an earlier test file has left running would take the tasks.
   await stopIdleWorkers();
   // The engine may take a minute to start listening to a new handler's queue.
   await answerMdm(await mdmOf(await route('PATCH', 200)), []);

@@ -1,4 +1,4 @@
-// Makes the engine lose events: while the condition of their handler is never met, the engine takes events from their
+// Makes the engine lose events: with `false` as the condition of their handler, the engine takes events from their
 // queue and starts nothing.
 
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export function lostEventsOf({ url, stateDir }: EngineOfRun) {
   const { get, send } = engineApi(url);
   return {
     /**
-     * Runs `work` while the condition of a handler is never met, so that the engine takes events without starting
+     * Runs `work` with `false` as the condition of a handler, so that the engine takes events without starting
      * anything. Deactivating the handler would not work: once a minute, the engine stops listening to queues without
      * active handlers.
      */

@@ -1,4 +1,5 @@
-// Tests of `npm start` with CONDUCTOR_URL on an empty engine with each store: opt-in, because they start three engines.
+// Tests of `npm start` with the CONDUCTOR_URL of an empty engine, for each store. They are opt-in, because they start
+// three engines.
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -52,7 +53,7 @@ async function startOnPostgresql(stateDir: string): Promise<OwnEngine> {
 }
 
 describe.skipIf(process.env['CONDUCTOR_URL'] !== undefined).each(stores)(
-  'npm start with CONDUCTOR_URL on an engine on %s',
+  'npm start with the CONDUCTOR_URL of an engine on %s',
   (store, needs, start) => {
     describe('that has never been used', requires('full', ...needs), () => {
       const folder = mkdtempSync(join(tmpdir(), 'service-router-own-engine-'));

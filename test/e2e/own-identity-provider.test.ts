@@ -9,7 +9,7 @@ import { call } from '../stack/client.ts';
 import { findFreePort } from '../../dev/setup/ports.mjs';
 import { engineOfRun } from './engine-of-run.ts';
 
-/** Secrets for the realm that Keycloak imports at its start; no test here uses that realm. */
+/** Secrets for the realm that Keycloak imports when it starts; no test here uses that realm. */
 const ofTheOtherRealm = Object.fromEntries(
   ['DEMO', 'READER', 'WORKER', 'OPS'].map((client) => [`${client}_CLIENT_SECRET`, crypto.randomUUID()]),
 );

@@ -19,8 +19,8 @@ let reader: Caller;
 let worker: Caller;
 
 beforeAll(async () => {
-  // The tests act as the workers and see every task that is handed out. The queue is long enough for all of their
-  // concurrent requests; the default share of one back end would be too small.
+  // The tests act as the workers and see every task that is handed out. The admission queue is long enough for all of
+  // their concurrent requests; the default share of one back end would be too small.
   stack = await shareStack({ engineUrl, withWorkers: false, router: { ADMISSION_QUEUELENGTH: '400' } });
   reader = await readerOf(stack.url);
   worker = await callerFor(stack.url, 'worker');

@@ -32,8 +32,8 @@ const publicSecrets = /(?:demo|reader|worker|ops)-secret/;
 const likeToken = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{20,}/g;
 
 /**
- * Returns the first token in a string. Encrypted payloads also contain dots, and sometimes `eyJ` by chance, but only the
- * header of a token is JSON.
+ * Returns the first token in a string. The header of an encrypted payload never matches, because the part after it is
+ * empty. Other parts of a payload may match by chance, but they are not JSON.
  */
 function tokenIn(text: string): string | undefined {
   return text.match(likeToken)?.find((found) => {

@@ -230,22 +230,22 @@ describe('a history in which something is wrong', () => {
     [
       'I2: MDM has another value at the end of the run',
       [...good, person({ mdm: 'B' })],
-      "I2 a different cccid from the person's own college: MDM has B, the college A",
+      "I2 the cccid differs from that at the person's own college: MDM has B, the college A",
     ],
     [
       'I2: another college has another value at the end of the run',
       [...good, person({ others: { '002': 'B' } })],
-      "I2 a different cccid from the person's own college: 002 has B, the college A",
+      "I2 the cccid differs from that at the person's own college: 002 has B, the college A",
     ],
     [
       'I2: MDM has another value after two consecutive PATCHes',
       [...good, invoke({ at: 25, op: 'b' }), answer(504, { op: 'b', at: 30 }), person({ mdm: 'B' })],
-      "I2 a different cccid from the person's own college: MDM has B, the college A",
+      "I2 the cccid differs from that at the person's own college: MDM has B, the college A",
     ],
     [
       'I2: MDM has another value, although changes overlapped only before the last one',
       [...overlapping, ...next(40), person({ mdm: 'B' })],
-      "I2 a different cccid from the person's own college: MDM has B, the college A",
+      "I2 the cccid differs from that at the person's own college: MDM has B, the college A",
     ],
     [
       'I2: MDM has another value after a PATCH that followed a PUT',
@@ -253,7 +253,7 @@ describe('a history in which something is wrong', () => {
         ...[invoke({ method: 'PUT' }), received({ method: 'PUT' }), applied(), answer(200, { right: true })],
         ...[...next(40), person({ mdm: 'B' })],
       ],
-      "I2 a different cccid from the person's own college: MDM has B, the college A",
+      "I2 the cccid differs from that at the person's own college: MDM has B, the college A",
     ],
     [
       'I3: an accepted write succeeded, but was never applied',

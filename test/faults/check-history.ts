@@ -53,7 +53,7 @@ const withoutWakeUpsMs = 2_000;
 type Finding = Omit<Violation, 'invariant'>;
 /** One item per check; undefined when the invariant held. */
 type Findings = Iterable<Finding | undefined>;
-/** Yields the violations of an operation, or {@link holds} if the rule applies and is met. */
+/** Yields {@link holds} if the rule applies to an operation, and the violations of the operation. */
 type Rule = (operation: Operation) => Iterable<string>;
 const holds = '';
 
@@ -114,7 +114,7 @@ function* writtenOnce({ invoke, ends, received, applied }: Operation): Generator
   if (received.length > 0 || notStarted) yield holds;
   if (applied.length > 1) yield `one ${invoke.method} was applied ${applied.length} times`;
   if (received.length > 1) yield `one ${invoke.method} was sent to the back end ${received.length} times`;
-  // Another request of the same operation may have been started.
+  // Checks only this request: another request of the same operation may have reached the back end.
   if (notStarted && received.some(({ op }) => op === invoke.op))
     yield 'answered 503 (not started), but the back end got it';
 }
@@ -144,7 +144,7 @@ function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generato
 }
 
 const notHeard = 'a 2xx PATCH of which MDM did not hear';
-const hasAnother = "a different cccid from the person's own college:";
+const hasAnother = "the cccid differs from that at the person's own college:";
 
 /** Returns true when the reconciler may still repair a violation. */
 export const isOutstanding = (violation: Violation) => isUntold(violation) || violation.what.startsWith(hasAnother);

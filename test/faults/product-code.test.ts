@@ -20,7 +20,7 @@ it.each([
 
 it.each([
   ['a value', 'a.ts', 'const a = 1;\n', 'const a = 2;\n'],
-  ['a text that looks like a comment', 'a.ts', "const a = '// One.';\n", "const a = '// Two.';\n"],
+  ['a string that looks like a comment', 'a.ts', "const a = '// One.';\n", "const a = '// Two.';\n"],
   ['a pattern that looks like a comment', 'a.ts', 'const a = /\\/\\/ one/;\n', 'const a = /\\/\\/ two/;\n'],
   ['a value in settings', 'a.yml', 'a: 1 # One.\n', 'a: 2 # One.\n'],
   ['a definition', 'a.json', '{ "a": 1 }', '{ "a": 2 }'],

@@ -83,7 +83,9 @@ function wrongIn({ violations, complaints, brokeOff }: Findings): string[] {
   ];
 }
 
-/** Returns a text about the data that Redis lost, even for a run without violations; empty when nothing was lost. */
+/**
+ * Returns a sentence about the data that Redis lost, even for a run without violations; empty when nothing was lost.
+ */
 function lostIn({ losses }: Findings): string[] {
   if (losses === undefined || losses.lost + losses.explained === 0) return [];
   const { restarts, lost, longestMs, explained } = losses;

@@ -82,7 +82,7 @@ describe('a loss explains', () => {
     [
       'another value in MDM for a person that was changed in the lost second',
       [...wrote(1_500), notified, person],
-      "I2 a different cccid from the person's own college: MDM has B, the college A",
+      "I2 the cccid differs from that at the person's own college: MDM has B, the college A",
     ],
   ])('%s', (_title, events, expected) => {
     expect(judge(...events, restarted())).toEqual({ violations: [], explained: [expected] });
@@ -105,7 +105,7 @@ describe('a loss does not explain', () => {
     [
       'another value in MDM for a person that was changed before the loss',
       [...wrote(900), notified, person],
-      "I2 a different cccid from the person's own college: MDM has B, the college A",
+      "I2 the cccid differs from that at the person's own college: MDM has B, the college A",
     ],
     ['a missing response', [invoke(1_500)], 'I5 neither answered nor closed'],
     [

@@ -94,7 +94,7 @@ function touches(loss: Restarted, subject: string, { events, operations }: Sourc
 function isTouched(loss: Restarted, requests: readonly Operation[]): boolean {
   const effects = requests.flatMap(({ received, applied, notified }) => [...received, ...applied, ...notified]);
   if (effects.some(({ at }) => isWithin(loss, at))) return true;
-  // An operation acknowledged before the newest surviving mark was not lost.
+  // If an operation was acknowledged before the newest surviving mark, it was not lost.
   const acknowledged = requests.flatMap(({ ends }) => ends.filter((end) => end.event === 'answer' && end.status < 300));
   if (acknowledged.some(({ at }) => at < loss.from)) return false;
   return requests.some(

@@ -1,5 +1,5 @@
 // Tests of the graceful shutdown of the public server: it waits for earlier requests and for later requests on which
-// they depend, but not for other later requests, and logs the requests that it cuts.
+// they depend, but not for other later requests, and logs the requests that it cuts off.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';

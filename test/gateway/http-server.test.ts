@@ -1,4 +1,4 @@
-// Tests of the limits of the public server: unread responses, numbers of connections, and broken or too large bodies.
+// Tests of the limits of the public server: unread responses, numbers of connections, and broken or oversized bodies.
 
 import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';

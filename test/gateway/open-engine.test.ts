@@ -1,5 +1,5 @@
-// Tests that a router in production does not start when its engine can be reached from other machines, which it detects
-// by a real connection.
+// Tests that a router in production does not start when other machines can reach its engine. The check resolves the
+// engine's host name and opens real connections.
 
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';

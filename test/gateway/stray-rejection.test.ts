@@ -1,5 +1,5 @@
-// Tests of a router process whose policy leaves a stray rejection or has a listener that throws: it drains, and requests
-// in flight get their responses.
+// Tests of a router process whose policy causes an unhandled rejection or has a listener that throws: the process
+// drains, and requests in flight get their responses.
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

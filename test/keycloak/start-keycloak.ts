@@ -17,7 +17,10 @@ import { keycloakRelease } from './release.ts';
 
 const realmFile = fileURLToPath(new URL('../../deploy/keycloak/service-router-realm.json', import.meta.url));
 
-/** Deadline of a start in milliseconds. The first start is slow, because Keycloak builds itself, creates its database and imports the realm. */
+/**
+ * Deadline of a start in milliseconds. The first start is slow, because Keycloak builds itself, creates its database
+ * and imports the realm.
+ */
 const startDeadlineMs = 600_000;
 
 /**

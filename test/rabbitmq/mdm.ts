@@ -18,7 +18,7 @@ export interface PublishOptions {
 
 const deadLetterQueue = 'mdm.updates.parked';
 
-/** Connects both clients, and reconnects them after outages of the broker. */
+/** Connects to the broker as MDM and as the operator, and reconnects after outages of the broker. */
 export async function connectMdm(broker: Broker) {
   const connection = connect(broker.url('mdm'));
   const operator = connect(broker.url('operator'));

@@ -1,5 +1,5 @@
-// Fails a test file that starts with a faked clock or timers: the files of a worker share the global object, so a file
-// before this one has left them, and timers of the product would never end.
+// Fails a test file that starts with a faked clock or timers. The files of a vitest worker share the global object, so
+// an earlier file has left them faked, and the product's timers would never fire.
 
 import * as timers from 'node:timers';
 import { beforeAll, expect, vi } from 'vitest';

@@ -42,7 +42,7 @@ export async function startPreparedEngine(options: EngineOptions): Promise<Runni
 
 /**
  * Creates the database with a temporary engine unless the database already exists. Returns false when the temporary
- * engine keeps its data in no file that can be copied.
+ * engine does not keep its data in a file that can be copied.
  */
 async function prepare(port: number): Promise<boolean> {
   const copy = join(preparedFolder(), 'conductor.db');

@@ -29,7 +29,7 @@ interface Gate {
 }
 
 /**
- * Starts a proxy on a free port that forwards every request with unchanged path and headers, except Host.
+ * Starts a proxy on a free port. It forwards every request with its path and headers unchanged, except for Host.
  * @param targets http URLs, used round-robin, like a load balancer without affinity
  */
 export async function startRecordingProxy(...targets: readonly string[]) {
@@ -84,7 +84,7 @@ export async function startRecordingProxy(...targets: readonly string[]) {
     /** When set, every request gets this response and is not forwarded. */
     answer: undefined as StandInAnswer | undefined,
     /**
-     * Holds the first request for which `chosen` returns true; its argument is a call such as
+     * Holds the first request for which `chosen` returns true. The argument of `chosen` is a call such as
      * `POST /api/metadata/workflow`. Resolves when the request is held.
      */
     hold(chosen: Gate['chosen'], when: Gate['when']) {

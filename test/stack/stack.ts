@@ -108,7 +108,7 @@ async function assemble(options: StackOptions, { stateDir, ports, end }: Site) {
     backEnds: backEnds.program,
     router: router.program,
     workers: workers.map(({ program }) => program),
-    /** Restarts the router on the same port, with additional variables if given. */
+    /** Starts the router again on the same port, after it has ended; with additional variables if given. */
     async restartRouter(env: Record<string, string> = {}) {
       stack.router = await start(entries.router, { ...routerEnv, ...ownPorts, ...env });
     },

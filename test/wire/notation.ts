@@ -1,4 +1,4 @@
-// The notation of bytes in the corpus, in which every byte is visible and safe from editors.
+// The notation of bytes in the corpus: every byte is visible, and no editor changes it.
 //
 //   = title
 //   < 400 malformed-request     an expected response, in order; `100` for an interim response

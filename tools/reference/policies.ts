@@ -49,7 +49,11 @@ function formatPolicy({ name, schema, alwaysResponds, needsClient }: PolicyDecla
   ]);
   const order = [
     needsClient === true ? ['Needs the client: comes after `bearer`.'] : [],
-    alwaysResponds === true ? ['Always responds: comes last in its pipeline, except with a condition.'] : [],
+    alwaysResponds === true
+      ? [
+          'This policy always responds, so a step with it must be the last one of its pipeline, unless the step has a condition.',
+        ]
+      : [],
   ].flat();
   return [
     `## ${name}`,

@@ -38,7 +38,8 @@ export function toBackEndFailure(error: unknown, { writes, timeoutMs, timedOut, 
   const outcomeNote = writes ? '; the change may have been applied' : '';
   const code = codeOf(error);
   if (code === taskExpiredCode) {
-    const text = 'the worker was suspended until its task had expired; nothing was changed';
+    const text =
+      'too little time was left to send the request, perhaps because the worker was suspended; nothing was changed';
     return new BackEndFailure('back-end-unreachable', text, { cause: error });
   }
   if (!sent) {

@@ -1,4 +1,5 @@
-// DBOS in an Express process, integrated as the documentation of DBOS shows: for each request, one workflow with one step.
+// DBOS in an Express process, integrated as the documentation of DBOS shows: for each request, one workflow with one
+// step.
 
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import express from 'express';

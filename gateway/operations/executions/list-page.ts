@@ -17,7 +17,8 @@ export interface ListOptions {
   readonly readers: EngineReaders;
   readonly suggestions: () => Suggestions;
   /**
-   * Returns the latest execution that this router knows of. It distinguishes an idle engine from one without an index.
+   * Returns the latest execution that this router knows of. If the engine has this execution but its search finds
+   * nothing, the engine has no index.
    */
   readonly latestExecution: () => string | undefined;
 }

@@ -23,7 +23,7 @@ export interface StatusViewOptions {
 export function statusView(status: Status, options: StatusViewOptions): Html {
   return html`${health(status)} ${charts(options.chartedRoute)}
     <section>
-      <h2>Failures <small>5xx responses from this router since it started, latest first</small></h2>
+      <h2>Failures <small>5xx responses from this router since it started: the 20 latest kinds</small></h2>
       ${failuresTable(status.failures)}
     </section>
     <section>
@@ -83,7 +83,7 @@ function tiles({ inFlight, waitingClients, queued, heldPolls, engineErrors, unre
   return html`<dl class="tiles">
     ${[
       tile('requests in flight, not counting held polls', Math.max(0, inFlight - heldPolls)),
-      tile('clients waiting for an execution', waitingClients),
+      tile('executions whose end is awaited', waitingClients),
       tile('requests in the queue', queued),
       tile('held polls', heldPolls),
       tile('engine errors since the start', engineErrors),

@@ -16,10 +16,10 @@ export async function openPostgresql(url: string): Promise<EngineDatabase> {
     connection: { application_name: 'service-router', statement_timeout: statementMs, lock_timeout: 5_000 },
     onnotice: () => undefined,
   });
-  // Time of an event according to the engine's clock, in milliseconds. `created_on` is not used, because its time zone
-  // is unknown.
+  // Time of an event according to the engine's clock, in milliseconds. It is not read from `created_on`, because the
+  // time zone of that column is unknown.
   const created = sql`substring(json_data, '"created":(\\d+)')::bigint`;
-  // `created_on` only excludes rows that are certainly too new; the margin of one day covers all time zones.
+  // `created_on` serves only to exclude rows that are certainly too new; the margin of one day covers all time zones.
   const isOld = (before: number) =>
     sql`created_on < ${new Date(before + 86_400_000).toISOString()}::timestamp AND ${created} < ${before}`;
   return {

@@ -79,8 +79,8 @@ function checkStart(start: StartWorkflow, sources: readonly ProducedEvent[], { d
 
 /**
  * Checks the task domain of a handler. The domain is a constant, because the engine cannot take it from the event.
- * Therefore, an event whose name contains an MIS code has one handler per college, which comes from a template or has
- * its own file. The name, the event and the domain of such a handler must agree.
+ * Therefore, an event whose name contains an MIS code has one handler per college. The handler comes from a template or
+ * has its own file. The name, the event and the domain of such a handler must agree.
  */
 function checkDomain(
   file: HandlerFile,

@@ -39,7 +39,10 @@ function checkOutput(file: DefinitionFile<WorkflowDefinition>, route: Route): st
   return [problemAt(file, [...path, 'outbound', 'statusCodeValue'], message)];
 }
 
-/** Returns true for a string that the engine replaces with an expression's value; in a longer text, it inserts text. */
+/**
+ * Returns true for a string that the engine replaces with the value of an expression. Within a longer string, the
+ * engine inserts the value as text.
+ */
 function isExpression(value: unknown): boolean {
   return typeof value === 'string' && /^\$\{.+\}$/s.test(value);
 }

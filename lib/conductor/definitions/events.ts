@@ -49,7 +49,10 @@ export function isEngineSink(sink: string | undefined): boolean {
 }
 
 /** Returns the name of an event. By Conductor's rule, the sink `conductor` stands for the task's reference name. */
-function eventName(workflow: string, { sink = '', taskReferenceName }: WorkflowTask): string {
+export function eventName(
+  workflow: string,
+  { sink = '', taskReferenceName }: Pick<WorkflowTask, 'sink' | 'taskReferenceName'>,
+): string {
   return sink === 'conductor'
     ? `conductor:${workflow}:${taskReferenceName}`
     : `conductor:${workflow}:${sink.replace(/^conductor:/, '')}`;

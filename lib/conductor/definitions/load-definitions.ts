@@ -1,5 +1,5 @@
 // Loads definitions from `workflows/`, `workflows/tasks/` and `event-handlers/`. Each file, or symbolic link to a file,
-// contains one definition, which is validated by JSON schema.
+// contains one definition, which is validated against a JSON schema.
 
 import { ProblemsError } from '#lib/config/problems-error.ts';
 import { expectationOf } from '#lib/json/schema-expectation.ts';

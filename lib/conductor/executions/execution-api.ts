@@ -97,7 +97,7 @@ export class ExecutionApi {
     return (await this.#index()).recordEnd(executionId, status);
   }
 
-  /** Removes executions that the engine no longer has from the router's records. */
+  /** Removes from the router's records the executions that the engine no longer has. */
   async forget(executionIds: readonly string[]): Promise<void> {
     await (await this.#index()).forget(executionIds);
   }

@@ -11,8 +11,8 @@ import type { SendRequest } from '../send-call.ts';
 const malformedQuery = 'indexed';
 
 /**
- * Determines whether an engine has an index. This class asks the engine only once, because an engine gains or loses its
- * index only by a restart with different properties.
+ * Determines whether an engine has an index. This class asks until the engine responds and keeps the result, because an
+ * engine gains or loses its index only by a restart with different properties.
  */
 export class IndexPresence {
   readonly #call: SendRequest;

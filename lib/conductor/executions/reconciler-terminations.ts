@@ -37,7 +37,10 @@ export function terminationReason(fault: Case): string {
   return `${prefix}${reasons[fault]}`;
 }
 
-/** Returns true when a reconciler has terminated the execution, or may have done so because the reason is lost. */
+/**
+ * Returns true when a reconciler has terminated the execution. Also returns true when the reason for the termination is
+ * lost, because a reconciler may have terminated the execution.
+ */
 export function isTerminatedByReconciler(execution: Ending): boolean {
   const { status, reasonForIncompletion = '' } = execution;
   return (status === 'TERMINATED' && reasonForIncompletion.startsWith(prefix)) || isReasonLost(execution);

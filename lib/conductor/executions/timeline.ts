@@ -15,7 +15,7 @@ export interface TimelineStep {
   readonly polls: number;
   /** Time from the start of the execution until the task was queued. */
   readonly scheduledAfterMs: number;
-  /** Time in the queue; absent before a worker has polled the task, and for tasks of the engine itself. */
+  /** Time in the queue; absent for a task without a poll time, and for tasks of the engine itself. */
   readonly waitedMs?: number;
   /** Duration of the task at the worker or in the engine; absent while the task is running. */
   readonly tookMs?: number;

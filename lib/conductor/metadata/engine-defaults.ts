@@ -12,7 +12,7 @@ export interface ObjectFields {
   readonly order: readonly string[];
   /** Fields that a file must contain, even with the default value. */
   readonly required: readonly string[];
-  /** Fields that contain nested objects. With `byName`, the field is an object with one nested object per property. */
+  /** Fields that contain nested objects. With `byName`, the properties of the field contain the nested objects. */
   readonly nested?: () => Readonly<Record<string, { fields: ObjectFields; byName?: true }>>;
 }
 

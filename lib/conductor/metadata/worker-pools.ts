@@ -47,7 +47,7 @@ export function poolsOf(definitions: Definitions, facts: PoolFacts): WorkerPool[
       ...waitingDomains(taskType, facts.queues),
     ]);
     if (domains.size === 0) domains.add(undefined);
-    return [...domains].sort(byName).map((domain) => pool(taskType, domain, facts));
+    return sorted(domains).map((domain) => pool(taskType, domain, facts));
   });
 }
 
@@ -88,7 +88,9 @@ function waitingDomains(taskType: string, queues: Readonly<Record<string, number
   });
 }
 
-/** Sorts the default pool first. */
-function byName(left: string | undefined, right: string | undefined): number {
-  return (left ?? '').localeCompare(right ?? '');
+/** Returns the domains by name, the default pool first. */
+function sorted(domains: ReadonlySet<string | undefined>): (string | undefined)[] {
+  // Array.prototype.sort would put undefined last, whatever the comparator.
+  const names = [...domains].filter((domain) => domain !== undefined).toSorted();
+  return domains.has(undefined) ? [undefined, ...names] : names;
 }

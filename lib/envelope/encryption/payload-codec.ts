@@ -18,7 +18,7 @@ interface Sealed {
 /** A text as the engine stores it: unencrypted or encrypted, and JSON-escaped where the engine would change it. */
 export type PackedText = string | EncodedText | Sealed | { json: Sealed };
 
-/** Returns true for a value that this codec has encrypted. */
+/** Returns true for a value in the encrypted form. Does not decrypt or verify the value. */
 function isSealed(value: unknown): value is Sealed {
   return typeof (value as Partial<Sealed> | null | undefined)?.sealed === 'string';
 }
@@ -29,7 +29,7 @@ export interface ExpectedResponse {
   clientId?: string | undefined;
 }
 
-/** Encodes and decodes payloads. Decoding accepts both clear and encrypted payloads. */
+/** Encodes and decodes payloads. Decoding accepts both unencrypted and encrypted payloads. */
 export class PayloadCodec {
   readonly #keys: PayloadKeys;
 
@@ -155,8 +155,8 @@ const bindInbound = (requestId: string): Binding => ({ contentType: 'inbound', s
 const bindOutbound = (executionId: string): Binding => ({ contentType: 'outbound', subject: executionId });
 
 /**
- * Verifies the unencrypted copies, because decisions depend on them: a response of 500 must not pass as 200, and the
- * response must go to the client of the request.
+ * Verifies the unencrypted copies, because decisions depend on them: a response with status 500 must not pass as 200,
+ * and the response must go to the client of the request.
  */
 function expectSame(clear: readonly unknown[], sealed: readonly unknown[]): void {
   if (clear.some((value, index) => value !== sealed[index]))

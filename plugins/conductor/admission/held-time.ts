@@ -4,8 +4,8 @@
 const memoryMs = 3_000;
 
 /**
- * Exponentially decaying average, in milliseconds. Values lose weight with time, not with the number of samples. A
- * stall delays many permits at once. Their samples therefore lose their weight together, as fast as a single sample.
+ * Exponentially decaying average, in milliseconds. Values lose weight with time, not with the number of samples. After
+ * a stall that delays many permits at once, their samples therefore lose weight as fast as a single sample.
  */
 export class HeldTime {
   #sum = 0;

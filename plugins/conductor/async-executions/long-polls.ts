@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import { observeGauge } from '#lib/telemetry/observed-gauge.ts';
 import { KeyedCounter } from '#lib/gc/keyed-counter.ts';
 
-/** Bounds the number of waiting clients. */
+/** Bounds the number of waiting requests. */
 export class LongPolls {
   readonly #waiting = new KeyedCounter();
 
@@ -22,7 +22,7 @@ export class LongPolls {
     return this.#waiting.total < max && this.#waiting.of(client) < Math.ceil(max / 2);
   }
 
-  /** Counts one waiting client until the promise from `wait` settles. */
+  /** Counts one waiting request of the client until the promise from `wait` settles. */
   async during<T>(client: string, wait: () => Promise<T>): Promise<T> {
     this.#waiting.add(client, 1);
     try {

@@ -83,7 +83,7 @@ export class Resumes {
 
   /**
    * Resumes all executions now, even if a cancellation may still be in progress, because nothing would resume them
-   * later. Resolves when all are resumed, and after `maxStopMs` at the latest. The background work then ends.
+   * later. Resolves when all are resumed, or after `maxStopMs` at the latest. The background work then ends.
    * @param callers resolves when no other work will be added
    */
   async stop(callers: Promise<unknown>): Promise<void> {

@@ -47,7 +47,7 @@ export interface DirectDispatchOptions {
 
 /** The state of one queue at the other routers, as far as this router knows it. */
 interface Elsewhere {
-  /** Time of the latest message that workers poll the queue elsewhere (performance.now(), like all times here). */
+  /** Time of the latest message saying that workers poll the queue elsewhere; all times here are performance.now(). */
   polledAt: number;
   /** Time of this router's latest message saying that workers poll the queue here. */
   announcedAt: number;
@@ -126,8 +126,8 @@ export class DirectDispatch {
   }
 
   /**
-   * Returns tasks that came from other routers and that no worker has taken. Call it when this router holds no more
-   * polls.
+   * Sends each task that came from another router back to that router, unless a worker has taken the task. Call this
+   * when this router holds no more polls.
    */
   stop(): void {
     this.#isStopping = true;

@@ -78,8 +78,8 @@ export class PostponedReads {
       // Another result has postponed the task again, or the read has been forgotten.
       if (this.#timers.get(taskId) !== timer) return;
       this.#timers.delete(taskId);
-      // A task of any other domain is left to the polls of workers, even if a result has referred to it by the id of a
-      // dispatched task.
+      // A task of any other domain is left to the polls of workers, even if a result has referred to it with an id in
+      // the format of dispatched tasks.
       if (pending === undefined || !isPending(pending) || !isDirectDomain(pending.domain)) return;
       const { domain: direct, ...rest } = pending;
       const domain = poolDomain(direct);

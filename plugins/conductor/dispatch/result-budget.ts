@@ -7,7 +7,7 @@ import { Problem } from '#lib/problem/problem.ts';
 /** Results of up to this many bytes do not count towards the budget: even many of them need little memory. */
 export const smallResultBytes = 65_536;
 /**
- * Share of V8's heap limit that large results may have. A result is converted to text, to JSON and to a response, so
+ * Share of V8's heap limit that large results may use. A result is converted to text, to JSON and to a response, so
  * each of its bytes needs about three bytes of heap and two bytes outside the heap. V8's heap limit includes the young
  * generation (24 MiB, see launch-settings.ts), which never holds a large result.
  */

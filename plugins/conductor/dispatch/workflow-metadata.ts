@@ -1,5 +1,7 @@
 // Derives workflow metadata from a definition: the task types, and the input and the effects of the first task.
 
+import { eventName, isEngineSink } from '#lib/conductor/definitions/events.ts';
+
 /** The fields of a task in a workflow definition that determine the control flow, with Conductor's names. */
 export interface WorkflowTask {
   name: string;
@@ -117,9 +119,10 @@ type Events = (workflowInput: Values) => string[];
  */
 function eventsOf(workflow: string, task: WorkflowTask): Events | undefined {
   if (task.type === 'EVENT') {
-    const [system, sink] = (task.sink ?? '').split(':');
-    if (task.optional !== true || system !== 'conductor') return undefined;
-    return () => [`conductor:${workflow}:${sink}`];
+    // The engine resolves expressions in a sink, so the name of such an event is not known here.
+    if (task.optional !== true || !isEngineSink(task.sink) || task.sink?.includes('${')) return undefined;
+    const name = eventName(workflow, task);
+    return () => [name];
   }
   if (task.type !== 'SWITCH' || task.evaluatorType !== 'value-param') return undefined;
   const value = references({ value: task.inputParameters?.[task.expression ?? ''] }, 'workflow.input');
@@ -140,7 +143,7 @@ function allEvents(workflow: string, tasks: readonly WorkflowTask[]): Events | u
     : undefined;
 }
 
-/** For each parameter, the path below a root to which it refers, e.g. `${workflow.input.inbound}` → `['inbound']`. */
+/** The path that each parameter refers to, relative to a root, e.g. `${workflow.input.inbound}` → `['inbound']`. */
 type References = Record<string, readonly string[]>;
 
 /** Returns the references; undefined unless every parameter is one plain reference below `root`. */

@@ -1,4 +1,5 @@
-// Defines the type of each member of a task result, because the engine responds to a wrong one with status 500.
+// Defines the type of each member of a task result, because the engine responds with status 500 to a member of the
+// wrong type.
 
 import { isJsonObject } from '#lib/json/json-object.ts';
 
@@ -14,7 +15,8 @@ type Fields = Readonly<Record<string, unknown>>;
 type Members = Readonly<Record<string, MemberType>>;
 
 /**
- * The engine converts numbers and booleans to text. Conductor's Python SDK sends a number as the reason for an OSError.
+ * The engine converts numbers and booleans to text. For an OSError, Conductor's Python SDK sends a number as the
+ * reason.
  */
 const text: MemberType = {
   expected: 'a string',
@@ -67,8 +69,8 @@ const resultMembers: Members = {
   reasonForIncompletion: text,
   callbackAfterSeconds: integer,
   outputData: object,
-  // Listed although a worker cannot set it: SDKs may send other such members as empty strings, but the engine fails on
-  // an empty string here.
+  // Listed although a worker cannot set it, because the engine fails on an empty string here. SDKs may send an empty
+  // string for each of the other members that a worker cannot set.
   outputMessage: object,
   logs,
   extendLease: boolean,

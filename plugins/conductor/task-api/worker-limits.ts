@@ -72,10 +72,11 @@ export class WorkerLimits {
     if (taskTypes === undefined && domains === undefined) return;
     const task = this.#options.recall(taskId) ?? (await this.#findAtEngine(taskId));
     // An unknown task gets the same response as a task of another pool, so that ids cannot be probed.
-    if (task === undefined) refuse('This client may not report a result for this task.');
-    this.checkQueue(clientId, task);
-    if (executionId !== undefined && executionId !== task.executionId)
-      refuse('This client may not report a result for this task.');
+    const isAllowed =
+      task !== undefined &&
+      this.#reasonAgainst(clientId, task) === undefined &&
+      (executionId === undefined || executionId === task.executionId);
+    if (!isAllowed) refuse('This client may not report a result for this task.');
   }
 
   /** Returns why a client may not take tasks from a queue; undefined when it may. */
@@ -85,7 +86,7 @@ export class WorkerLimits {
     // A client without these limits may work for every pool.
     const { taskTypes, domains } = this.#limitsOf(clientId);
     const isAllowed = taskTypes?.includes(taskType) !== false && domains?.includes(domain ?? noDomain) !== false;
-    return isAllowed ? undefined : 'This client may not work for this pool.';
+    return isAllowed ? undefined : 'This client may not take tasks of this type in this task domain.';
   }
 
   /**

@@ -1,5 +1,4 @@
-// Reads the access token from a request's header and removes it there (RFC 6750 section 2.1). Query and body are not
-// read.
+// Takes the access token out of a request's header fields (RFC 6750 section 2.1). Query and body are not read.
 
 import type { IncomingMessage } from 'node:http';
 import { takeHeader } from '../take-header.ts';

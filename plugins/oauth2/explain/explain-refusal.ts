@@ -42,7 +42,7 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   format: (_, config) =>
     config['oauth.introspectionURL'] === undefined
       ? 'it is not a JWT in canonical form, and opaque tokens are not accepted: oauth.introspectionURL is not set'
-      : 'it is neither a JWT in canonical form nor a bearer token',
+      : 'it is not a JWT in canonical form, and cannot be an opaque token: it has three segments, or characters that RFC 6750 does not allow',
   size: () => 'it is longer than 8192 characters',
   algorithm: (claims, config) =>
     `it is signed with ${claims.algorithm ?? 'no algorithm'}; oauth.algorithms has ${config['oauth.algorithms'].join(', ')}`,

@@ -120,5 +120,6 @@ function throwTokenError({ status, body }: ProviderResponse): never {
   if (notClientErrors.includes(error))
     throw new ProviderError('bad-status', `${where}: responded with ${status} ${error}`);
   // Error codes outside RFC 6749 are not passed on; the client receives `invalid_request`.
-  throw new OAuthError(isOAuthErrorCode(error) ? error : 'invalid_request');
+  if (isOAuthErrorCode(error)) throw new OAuthError(error);
+  throw new OAuthError('invalid_request', 'The identity provider has refused the token request');
 }

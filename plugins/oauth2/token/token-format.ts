@@ -91,7 +91,7 @@ export const conductorFormat: TokenFormat = {
     body: { token, ...(expires_in === undefined ? {} : { expires_in }) },
   }),
   refuse(error) {
-    if (error.status !== 401) throw new Problem('malformed-request', { detail: 'No token is issued for this key.' });
+    if (error.status !== 401) throw new Problem('malformed-request', { detail: `${error.message} (${error.code}).` });
     throw new Problem('invalid-client', { headers: { 'www-authenticate': 'Bearer realm="service-router"' } });
   },
 };

@@ -75,7 +75,7 @@ describe('memory growth', () => {
 });
 
 describe('the readings of processes', requires('linux'), () => {
-  it('are those of this process, and empty for a process that has ended', () => {
+  it('include this process, and leave out a process that has ended', () => {
     const processes = { own: [process.pid], gone: [2 ** 22 + 1] };
     expect(residentMiB(processes)).toEqual({ own: expect.closeTo(process.memoryUsage.rss() / 2 ** 20, -2) });
     const before = processorMs(processes);

@@ -8,7 +8,7 @@ import { planEngine } from '../../../dev/engine/start-engine.ts';
 
 let root: string;
 
-/** Sets up a machine with Java 25, but without the engine and Maven. */
+/** Sets up a machine with Java 25, but without the engine or Maven. */
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'start-engine-'));
   mkdirSync(join(root, 'jdk/bin'), { recursive: true });
@@ -27,7 +27,7 @@ function plan(dockerProblem: string | undefined, database?: { redisPort: number 
   return planEngine(options, { env, folders: [], dockerProblem: async () => dockerProblem });
 }
 
-describe('planEngine with Java, but without the engine and Maven', () => {
+describe('planEngine with Java, but without the engine or Maven', () => {
   it('runs the engine in Docker', async () => {
     expect(await plan(undefined)).toMatchObject({ kind: 'own', how: 'Docker' });
   });

@@ -85,7 +85,7 @@ describe('token endpoint', () => {
     expect(jsonwebtoken.decode(response.access_token)).toMatchObject({ scope, client_id: clientId });
   });
 
-  test('an access token is a JWT as in RFC 9068 section 2, which the published keys verify', async () => {
+  test('an access token is a JWT as in RFC 9068 section 2, and the published keys verify it', async () => {
     const { access_token: token } = await requestToken(server, { clientId: 'demo' });
     const { header, payload } = await verifyWithPublishedKeys(server, token);
     expect(header).toMatchObject({ alg: 'RS256', typ: 'at+jwt', kid: expect.any(String) });

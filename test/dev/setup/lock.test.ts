@@ -45,7 +45,7 @@ describe('a lock', () => {
     expect(tryLock(path).release).toBeTypeOf('function');
   });
 
-  it('that an earlier process with the same pid has left is replaced', () => {
+  it('that an earlier process with the same pid left behind is replaced', () => {
     writeFileSync(path, String(process.pid));
     expect(tryLock(path).release).toBeTypeOf('function');
   });
@@ -90,7 +90,7 @@ describe('a lock', () => {
     expect(tryLock(path)).toEqual({ owner: process.ppid });
   });
 
-  it.skipIf(bootId === '')('of an earlier process whose pid belongs to another process now is replaced', () => {
+  it.skipIf(bootId === '')('of an earlier process whose pid now belongs to another process is replaced', () => {
     writeFileSync(path, `${process.ppid} ${bootId} ${Number(startTimeOf(process.ppid)) - 1}`);
     expect(tryLock(path).owner).toBe(process.pid);
   });

@@ -106,7 +106,7 @@ describe('dependencies', () => {
     expect(project.npmRuns()).toHaveLength(2);
   });
 
-  it('are installed by npm with every variable, including those whose names are not identifiers', async () => {
+  it('are installed by an npm that gets every variable, even if its name is not an identifier', async () => {
     const name = 'npm_config_//registry.example/:_authToken';
     const npm = join(project.root, 'npm.js');
     writeFileSync(npm, `console.error(process.env[${JSON.stringify(name)}]); process.exit(1);`);

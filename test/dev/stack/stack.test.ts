@@ -82,7 +82,7 @@ describe('a stack', () => {
     await start();
     expect(logOf('router')).toBe('started as router\n');
     expect(logOf('definitions')).toBe('mdmWF v1 differs\n');
-    expect(stack.engineKind).toBe('given by CONDUCTOR_URL');
+    expect(stack.engineKind).toBe('given by conductor.url');
     expect(said).toEqual([]);
   });
 
@@ -137,6 +137,6 @@ describe('a stack', () => {
   it('does not start when the given engine does not respond', async () => {
     engine.close();
     const { start } = createStack([fixture('router', 'stays.ts')]);
-    await expect(start()).rejects.toThrow(`no healthy engine responds at ${engineUrl} (CONDUCTOR_URL)`);
+    await expect(start()).rejects.toThrow(`no healthy engine responds at ${engineUrl} (conductor.url)`);
   });
 });

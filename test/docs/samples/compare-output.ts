@@ -16,7 +16,7 @@ const varying: readonly (readonly [shown: RegExp, real: RegExp])[] = [
   [/(?<= )-(?= )/, /(?:-|\d+ m?s)/],
   [/\bplan [0-9a-f]{12}\b/, /plan [0-9a-f]{12}/],
   [/\bvm:\d+\b/, /[\w.-]+:\d+/],
-  [/\(Java \d+\)/, /\((?:Java \d+|Docker|given by CONDUCTOR_URL)\)/],
+  [/\(Java \d+\)/, /\((?:Java \d+|Docker|given by conductor.url)\)/],
   [/\b[rt]=\d+\b/, /[rt]=\d+/],
   [/\d+ (?=running|failed|timed out)/, /\d+ /],
   [/[\w+/]{43}=/, /[\w+/]{43}=/],

@@ -45,7 +45,7 @@ export class SampleRunner {
   }
 
   /**
-   * Runs every sample of a page that no mark excludes.
+   * Runs the samples of a page, except those that a mark excludes.
    * @throws Error with the line of the first sample whose output differs
    */
   async runPage(page: string): Promise<void> {
@@ -137,7 +137,7 @@ export class SampleRunner {
   }
 }
 
-/** Returns the commands of a page to run, each with its shown output. In `console` blocks, commands follow a `$`. */
+/** Returns the commands to run, each with the output that the page shows. In `console` blocks, they follow a `$`. */
 function stepsOf(samples: readonly Sample[]): Step[] {
   return samples.filter(isRun).flatMap((sample): Step[] => {
     if (sample.language === 'console')

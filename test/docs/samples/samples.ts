@@ -3,7 +3,7 @@
 // A command (`bash`, `sh`, `console`) is run, except `npm start`, whose output is that of the running stack. A `text`,
 // `http` or `json` block in the same section is compared with the output of the command above it. Settings and source
 // code (`properties`, `yaml`, `ts`) are checked. HTML comments directly above a block, one for each mark, state
-// exceptions:
+// exceptions (see `marks`).
 
 import { globSync } from 'node:fs';
 import { codeBlocksOf, type CodeBlock, type Page, readPage, rootDir } from '../pages.ts';

@@ -48,7 +48,7 @@ const apart: Case = {
 
 /**
  * The seconds by which clocks are set forward and back: more than the timeout of every task. If an engine queues a
- * message while its clock is 60 s ahead, the message becomes due 60 s late after the clock has been corrected.
+ * message while its clock is 60 s ahead and the clock is then corrected, the message becomes due 60 s late.
  */
 const jumps = [60, -60];
 let clock: Clock | undefined;

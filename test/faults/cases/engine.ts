@@ -53,7 +53,7 @@ const frozen: Case = {
 const slow: Case = {
   name: 'engine-slow-2-s-a-call',
   tries: 2,
-  // The response timeouts are not scaled down, because a read makes four calls to the engine.
+  // The response timeouts are not scaled down, because every call to the engine takes 2 s longer.
   timeoutScale: 1,
   world: { budgetMs: 25_000 },
   async tryOnce(world) {

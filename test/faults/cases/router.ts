@@ -37,7 +37,7 @@ const killed: Case = {
       const killedAt = performance.now();
       await world.kill(world.component('router'));
       const outcomes = await Promise.all(sent);
-      world.expectWithin(2_000, performance.now() - killedAt, 'connections outlived their router for');
+      world.expectWithin(2_000, performance.now() - killedAt, 'connections outlived their router by');
       // Requests that admission control rejected, or whose response deadline passed, had a response before the kill.
       for (const { status } of outcomes)
         world.expect(status === undefined || status === 503 || status === 504, `request got ${status}`);

@@ -1,4 +1,5 @@
-// Tests of reading gateway.config.yml: a file that cannot be read, references in YAML, and a reserved name.
+// Tests of reading gateway.config.yml: a file that cannot be read, references in YAML, a reserved name, and paths
+// without a leading slash.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -35,7 +35,7 @@ const reader: ExecutionReader = {
 beforeAll(async () => {
   const readers = { open: () => reader, close: async () => undefined };
   server = await startOperationsServer({
-    ...{ host: '127.0.0.1', port: 0, hosts: [], keys: 'ops.port' },
+    ...{ host: '127.0.0.1', port: 0, hosts: [], keys: 'ops.port', log: console },
     readiness: { ask: async () => ({ ready: true, reasons: {}, notices: {} }) },
     pages: createExecutionRoutes({ readers, uiURL: undefined, handlers: () => [handler] }),
   });

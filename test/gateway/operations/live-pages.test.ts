@@ -26,7 +26,14 @@ describe('an open page', requires('full', 'chromium'), () => {
   /** Opens the page `/` of these routes. */
   async function open(routes: OperationsRoutes) {
     const server = await startOperationsServer({
-      ...{ host: '127.0.0.1', port: 0, hosts: [], readiness: { ask: async () => ready }, keys: 'ops.port' },
+      ...{
+        host: '127.0.0.1',
+        port: 0,
+        hosts: [],
+        readiness: { ask: async () => ready },
+        keys: 'ops.port',
+        log: console,
+      },
       pages: { ...routes, ...createAssetRoutes() },
     });
     const { page, complaints, close } = await openPage(browser, server.url);

@@ -1,5 +1,5 @@
-// Tests of the Host check of the operations port (against DNS rebinding) over real HTTP: it accepts IP addresses,
-// localhost and the names in ops.hosts.
+// Tests of the operations port over real HTTP: its Host check (against DNS rebinding), which accepts IP addresses,
+// localhost and the names in ops.hosts, and its errors.
 
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { once } from 'node:events';
@@ -9,11 +9,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OperationsServer, startOperationsServer } from '../../../gateway/operations/operations-server.ts';
 
 let server: OperationsServer;
+const logged: object[] = [];
 
 beforeAll(async () => {
   const ask = async () => ({ ready: true, reasons: {}, notices: {} });
   const hosts = ['router-a', 'Router.Monitoring.svc'];
-  server = await startOperationsServer({ host: '127.0.0.1', port: 0, hosts, readiness: { ask }, keys: 'ops.port' });
+  const log = { error: (fields: object) => void logged.push(fields) };
+  const pages = { '/broken': () => Promise.reject(new TypeError('a secret')) };
+  const listener = { host: '127.0.0.1', port: 0, hosts, keys: 'ops.port' };
+  server = await startOperationsServer({ ...listener, readiness: { ask }, pages, log });
 });
 afterAll(() => server.stop());
 
@@ -60,6 +64,21 @@ describe('the operations port', () => {
         detail: 'This port accepts only requests whose Host is an IP address, localhost or a name listed in ops.hosts.',
       });
     }
+  });
+
+  it('rejects requests from pages of another origin with 403 and the reason', async () => {
+    const response = await fetch(`${server.url}/health/live`, {
+      headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' },
+    });
+    expect([response.status, response.headers.get('content-type')]).toEqual([403, 'application/problem+json']);
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining('pages of another origin') });
+  });
+
+  it('responds with 500 and logs the reason when a page fails', async () => {
+    const { status, type, body } = await ask('localhost', '/broken?client=c');
+    expect([status, type]).toEqual([500, 'application/problem+json']);
+    expect(body).not.toContain('secret');
+    expect(logged).toMatchObject([{ path: '/broken', error: 'a secret' }]);
   });
 
   it('responds to HTTP/1.0 without a Host, which some load balancers send as a health check', async () => {

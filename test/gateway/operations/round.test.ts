@@ -44,7 +44,9 @@ const share = execution('share-0001', 'mdm-shareWF', {
   taskToDomain: { mdm_share: '002' },
 });
 
-/** Returns a reader that finds these executions by correlation id, or all of them when a search names none. */
+/**
+ * Returns a reader that finds these executions by correlation id. A search without a correlation id finds all of them.
+ */
 function readerOf(...executions: WholeExecution[]): ExecutionReader {
   return {
     async search({ correlationIds }) {

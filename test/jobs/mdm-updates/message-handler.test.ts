@@ -10,7 +10,7 @@ import { startFakeEngine } from './fake-engine.ts';
 const stopping = new AbortController().signal;
 const update = { misCode: '002', sisPersonId: 'B00417733', cccid: 'ABC1234', updateId: 'u-1' };
 
-/** Starts an engine without executions that responds to start requests with these statuses, and then with 200. */
+/** Starts an engine without executions. It responds to start requests with these statuses, and then with 200. */
 async function startEngine(statuses: number[]) {
   let starts = 0;
   const dependencies = await startFakeEngine((request, response) => {

@@ -9,8 +9,8 @@ import type { SigningKey } from './forge.ts';
 export type Behaviour = 'ok' | (typeof badBehaviours)[number];
 
 /**
- * Every way to misbehave. All except `garbage`, `html`, `hang` and `refuse` contain the correct response, which
- * a careless client would accept.
+ * Every way to misbehave. With all except `garbage`, `html`, `hang` and `refuse`, the provider sends the correct body,
+ * which a careless client would accept.
  */
 export const badBehaviours = ['500', 'html', 'hang', 'drip', 'redirect', 'huge', 'garbage', 'cut', 'refuse'] as const;
 

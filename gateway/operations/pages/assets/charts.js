@@ -64,7 +64,7 @@ function optionsOf({ series, format }, width) {
         stroke: () => colour(stroke),
         ...(fill === undefined ? {} : { fill: () => colour(fill) }),
         width: 2,
-        // A line of one step would not be visible.
+        // Without points, a single step between two gaps would not be visible.
         points: { show: fill === undefined, size: 4 },
         value: (_plot, value) => (value == null ? '–' : format(value)),
       })),

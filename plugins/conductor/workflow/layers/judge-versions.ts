@@ -1,4 +1,4 @@
-// A layer that reports how each execution ended to its workflow version, for the metrics and the version guard.
+// A layer that tells each workflow version how its executions ended, for the metrics and the version guard.
 
 import type { Logger } from '#lib/telemetry/logging/log.ts';
 import type { Layer } from '../execution-request.ts';

@@ -129,7 +129,10 @@ describe('a definition file', () => {
 });
 
 describe('a symbolic link in a folder of definitions', () => {
-  /** Replaces the files of a folder with links, as in a mounted ConfigMap: `file` → `..data/file`, `..data` → `..2026_x`. */
+  /**
+   * Replaces the files of a folder with links, as in a mounted ConfigMap: `file` → `..data/file`, `..data` →
+   * `..2026_x`.
+   */
   function mountAsConfigMap(folder: string): void {
     const at = (...names: string[]) => join(copy.dir, folder, ...names);
     const names = readdirSync(at());
@@ -368,7 +371,7 @@ describe('an event handler', () => {
       /start_workflow\.input: workflows\/mdmWF\.v1\.json needs "mis"$/,
     ],
     [
-      'that expands JSON in texts from clients',
+      'that expands JSON in strings from clients',
       ({ set }) => set(mdm, ['actions', 0, 'expandInlineJSON'], true),
       /actions\[0\]\.expandInlineJSON: must be false$/,
     ],
@@ -536,12 +539,12 @@ describe('the output of a routed workflow', () => {
       /^workflows\/moviesWF\.v1\.json:\d+:\d+: outputParameters: "outbound" is missing: clients of route movies would get no response; write "outbound": "\$\{movies_intake\.output\.outbound}"$/,
     ],
     [
-      'with a text that is not an expression',
+      'with a string that is not an expression',
       output({ outbound: '{movies_intake.output.outbound}' }),
       /^workflows\/moviesWF\.v1\.json:\d+:\d+: outputParameters\.outbound: must be an expression such as "\$\{movies_intake\.output\.outbound}", or an object with a statusCodeValue$/,
     ],
     [
-      'with an expression inside a text',
+      'with an expression inside a longer string',
       output({ outbound: 'response: ${movies_intake.output.outbound}' }),
       /outputParameters\.outbound: must be an expression such as/,
     ],
@@ -577,7 +580,7 @@ describe('the output of a routed workflow', () => {
         set(movies, ['tasks', 1], transform);
       },
     ],
-    // The engine then takes the output of the last task.
+    // Without outputParameters, the engine takes the output of the last task.
     ['no outputParameters, after a task of a worker', output(undefined)],
     ['empty outputParameters, after a task of a worker', output({})],
     [

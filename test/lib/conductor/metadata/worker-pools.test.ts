@@ -41,6 +41,12 @@ describe('worker pools', () => {
     expect(pools.map(({ taskType }) => taskType)).not.toContain('somebody_elses');
   });
 
+  it('lists the default pool of a task type first, then its domains by name', () => {
+    const queues = { '003:movies_intake': 1, movies_intake: 1, '002:movies_intake': 1 };
+    const pools = poolsWith({ queues }).filter(({ taskType }) => taskType === 'movies_intake');
+    expect(pools.map(({ domain }) => domain)).toEqual([undefined, '002', '003']);
+  });
+
   it('tasks wait in a domain that no worker polls: the pool is listed', () => {
     expect(poolsWith({ queues: { '003:college-adaptor_intake': 4, movies_intake: 2 } })).toEqual(
       expect.arrayContaining([

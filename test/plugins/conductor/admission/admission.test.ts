@@ -260,7 +260,7 @@ describe('permits', () => {
     expect([limiter.inUse('waiting'), limiter.inUse('inFlight')]).toEqual([0, 0]);
   });
 
-  it('holds the permit for the average time of all back ends when no execution of its back end has ended', async () => {
+  it('a client disconnects before any execution of its back end has ended: the average over all back ends applies', async () => {
     const { admit, limiter } = createAdmission();
     const other = await admit('adaptor 001');
     other.started('other');

@@ -1,4 +1,4 @@
-// Tests of the connection to other routers as a Redis user whose ACL may forbid the channels.
+// Tests of the connection to other routers through Redis, where the ACL of the user may forbid the channels.
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Redis } from '#lib/redis/redis.ts';

@@ -90,6 +90,7 @@ describe('only the engine knows the final output', () => {
     ['another SIMPLE task follows', [work, { ...work, taskReferenceName: 'more' }]],
     ['an EVENT that may fail the execution follows', [work, { ...event, optional: false }]],
     ['an EVENT to a queue outside the engine follows', [work, { ...event, sink: 'amqp:told' }]],
+    ['an EVENT whose sink the engine resolves', [work, { ...event, sink: 'conductor:told_${workflow.input.mis}' }]],
     ['a SWITCH with a SIMPLE task in a case', [work, onPatch([{ ...work, taskReferenceName: 'more' }])]],
     ['a SWITCH by script', [work, { ...onPatch([event]), evaluatorType: 'javascript' }]],
     ['a task of the engine that may fail', [work, { ...work, taskReferenceName: 'i', type: 'INLINE' }]],
@@ -110,6 +111,15 @@ it('the events that follow are those of the case that the input selects', () => 
   expect(last?.eventsOf({ inbound: { httpMethod: 'PATCH' } })).toEqual(['conductor:testWF:told']);
   expect(last?.eventsOf({ inbound: { httpMethod: 'GET' } })).toEqual([]);
   expect(last?.eventsOf({})).toEqual([]);
+});
+
+it.each([
+  ['conductor', 'conductor:testWF:'],
+  ['conductor:a:b', 'conductor:testWF:a:b'],
+])('an EVENT with the sink %s has the name that Conductor gives it', (sink, name) => {
+  const last = metadata([work, { ...event, sink }]).first?.last;
+  const expected = sink === 'conductor' ? `${name}${event.taskReferenceName}` : name;
+  expect(last?.eventsOf({})).toEqual([expected]);
 });
 
 it('task types inside cases, loops and forks are included', () => {

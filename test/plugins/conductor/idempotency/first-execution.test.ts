@@ -19,7 +19,7 @@ const request: InboundRequest = {
   body: Buffer.from('{}'),
 };
 
-/** Looks for the execution of a key whose only execution is in the engine's execution store. */
+/** Looks for the execution of a key. The engine's execution store has that execution, but the index lacks it. */
 async function find(
   status: string,
   ageMs: number,

@@ -1,4 +1,4 @@
-// Tests of `Idempotency-Key`: which values are keys, and the id that is derived from a key.
+// Tests of `Idempotency-Key`: which values are keys, and the name that is derived from a client and a key.
 
 import { fc } from '../../../run/properties.ts';
 import { describe, expect, it } from 'vitest';

@@ -282,7 +282,7 @@ describe('the result of a dispatched task', () => {
     expect(timers).toBe(10_000);
   });
 
-  it('that postpones the task, when the router stops before or during the read of the task: forgotten', async () => {
+  it('that postpones the task: forgotten when the router stops before or during the read of the task', async () => {
     vi.useFakeTimers();
     const { report, postponedReads, engineState, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });

@@ -1,5 +1,5 @@
-// Tests of logging versions that the engine does not have: nothing is logged while the engine and its definitions are
-// still starting.
+// Tests of the log lines about versions that the engine does not have: nothing is logged while the engine is starting
+// or its definitions are being registered.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';
@@ -41,5 +41,13 @@ describe('reportMissing', () => {
     expect(await errorsOf(startingEngine({ startMs: 60_000, registeredMs: Number.POSITIVE_INFINITY }))).toEqual([
       'workflow moviesWF version 1 is not registered',
     ]);
+  });
+
+  it('logs the missing versions when the engine responds again after an outage at the end of the grace period', async () => {
+    const engine = startingEngine({ startMs: 1_000, registeredMs: Number.POSITIVE_INFINITY });
+    const createdAt = performance.now();
+    const isAway = () => performance.now() - createdAt > 8_000 && performance.now() - createdAt < 30_000;
+    const request = async () => (isAway() ? Promise.reject(new EngineError('unreachable', 'away')) : engine.request());
+    expect(await errorsOf({ request })).toEqual(['workflow moviesWF version 1 is not registered']);
   });
 });
