@@ -56,7 +56,8 @@ process.exit(
     if (values.help) return run.say(help);
     const circumstances = await lookAround(engineName(values));
     run.say(describeCircumstances(circumstances));
-    // The names of these keys contain the name of a client, so the keys are set in a file, to which CONFIG_URL points.
+    // No upper-case environment variable sets these keys, because they contain the name of a client. They are set in a
+    // file, to which CONFIG_URL points.
     const limits = join(run.stateDir, 'limits.properties');
     const lines = [
       limit('maxInFlight', values['max-in-flight']),

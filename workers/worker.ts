@@ -20,7 +20,7 @@ export type TaskOutcome =
 
 /** A worker of one task type. */
 export interface Worker {
-  /** Name of the task type in Conductor and of the worker's file. */
+  /** Name of the task type in Conductor, and key of the worker in its `WorkerRegistry`. */
   readonly taskDefName: string;
   /** Runs the task. @throws TaskFailure when the task has no result; the client may see the message */
   execute(task: Task): Promise<TaskOutcome>;

@@ -36,8 +36,7 @@ export interface InstalledEngine {
 }
 
 /**
- * Installs the engine unless it is already installed, which takes a few milliseconds to check. Safe to run
- * concurrently.
+ * Installs the engine unless it is already installed. This check takes a few milliseconds. Safe to run concurrently.
  * @throws Error with a readable message when Maven is missing or fails, or the digest is wrong
  */
 export async function installEngine(options: InstallOptions): Promise<InstalledEngine> {
@@ -74,7 +73,7 @@ export async function canInstallEngine(options: Pick<InstallOptions, 'java' | 'e
 /** The published jar, with a verified digest. */
 interface BootJar {
   readonly path: string;
-  /** Whether the jar is in the user's Maven repository and must not be deleted. */
+  /** True when the jar is in the user's Maven repository. Such a jar must not be deleted. */
   readonly isInMavenRepository: boolean;
 }
 

@@ -94,8 +94,8 @@ export interface SettingsOptions extends Partial<Pick<Flags, 'store'>> {
 }
 
 /**
- * Reads the configuration and fills in the addresses that follow from the ports. Values of property files, profiles
- * and the environment take precedence.
+ * Reads the configuration and fills in the addresses that follow from the ports. Values that are set outside
+ * `config/default.properties` take precedence.
  * @throws ConfigError, or an Error when NODE_ENV is production or a store is chosen for a given engine
  */
 export async function readSettings(
@@ -147,7 +147,7 @@ export async function readSettings(
       ...env,
       ...trustInRouter(config, env),
       ...toVariables(filledIn),
-      // The stack's own engine keeps its database in this file, with Java and in a container.
+      // The stack's own engine keeps its database in this file, whether it runs with Java or in a container.
       ...(hasOwnDatabase && !isDatabaseHidden
         ? { CONDUCTOR_DATABASEURL: `sqlite:${join(stateDir, 'engine', 'conductor.db')}` }
         : {}),

@@ -39,7 +39,7 @@ export interface DecisionContext {
   readonly codec: PayloadCodec;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** How long this reconciler has seen the same tasks in progress, in milliseconds, see {@link tasksInProgress}. */
+  /** How long this reconciler has seen the same tasks in progress, in milliseconds; see {@link tasksInProgress}. */
   readonly unchangedMs: number;
   /** Grace period for the engine, in milliseconds. */
   readonly afterMs: number;

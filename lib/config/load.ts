@@ -20,7 +20,7 @@ import { withoutPassword } from './without-password.ts';
  */
 export class ConfigError extends ProblemsError {
   override readonly name = 'ConfigError';
-  /** True when a remote file could not be fetched at the moment, so that loading may succeed later without a change. */
+  /** True when a remote file cannot be fetched at the moment: loading may succeed later without a change. */
   readonly isOutage: boolean;
   constructor(problems: readonly string[], { isOutage = false } = {}) {
     super(problems, 'the configuration is not valid');

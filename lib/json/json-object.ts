@@ -1,5 +1,5 @@
-// Parses JSON objects, either like JSON.parse or without rounding numbers. To keep all digits of a number, it uses the
-// source text that JSON.parse passes to its reviver.
+// Parses JSON objects, either like JSON.parse or without rounding numbers. The digits of a number come from the source
+// text that JSON.parse passes to its reviver.
 
 type ParseWithSource = (
   text: string,

@@ -43,7 +43,7 @@ export interface Response {
 /** Status code or `default` → response. */
 export type Responses = Readonly<Record<string, Response | Reference>>;
 
-/** Security scheme → scopes. When a list contains several requirements, a request must meet only one of them. */
+/** Security scheme → scopes. When a list contains several requirements, a request has to meet at least one of them. */
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
 /** An operation: one method of one path. */

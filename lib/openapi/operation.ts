@@ -138,8 +138,8 @@ function eitherOf(own: Response, problem: Response): Response {
 }
 
 /**
- * Returns a header field as optional, because only one of two alternative responses has it or they define it
- * differently.
+ * Returns a header field as optional, because only one of two alternative responses has it, or because the two define
+ * it differently.
  */
 function optional(name: string, header: Header | Reference | undefined): Header {
   const description =

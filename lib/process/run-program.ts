@@ -147,11 +147,12 @@ function stopOnRequest(log: Logger, running: RunningProgram): void {
     if (!isStopping) request('the launcher has exited');
   });
   process.on('uncaughtException', (error: unknown) => {
-    // A line of level fatal blocks the process until the log is flushed, which must not delay the drain again and
-    // again.
+    // Only the first exception is logged at level fatal: such a line blocks the process until the log is flushed, and
+    // further exceptions must not delay the drain.
     log[hasFailed ? 'error' : 'fatal'](exceptionFields(error), 'uncaught exception');
     hasFailed = true;
-    // This is not a request: the first signal during this stop, such as from a rolling update, must not cut it short.
+    // This is not a request: the first signal during this stop, such as one from a rolling update, must not cut the
+    // stop short.
     stop('an uncaught exception');
   });
 }

@@ -31,7 +31,7 @@ describe('durations and times', () => {
 
   it('100 years: the longest duration', () => expect(parseDuration('36525d', '--x')).toBe(3_155_760_000_000));
 
-  it('a time: in RFC 3339, a date, or a duration before now', () => {
+  it('a time: an RFC 3339 time, a date, or a duration before now', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     expect(parseMoment('2026-11-21T08:00:00Z', '--since', now)).toBe(now - 4 * 3_600_000);
     expect(parseMoment('2026-11-21', '--since', now)).toBe(now - 12 * 3_600_000);

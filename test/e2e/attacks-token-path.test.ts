@@ -257,7 +257,7 @@ describe('attempts', () => {
     expect(asked()).toHaveLength(100);
   });
 
-  it('ignores X-Forwarded-For of an untrusted peer', async () => {
+  it('ignores X-Forwarded-For from an untrusted peer', async () => {
     const from = newAddress();
     const all = await statuses(15, (n) =>
       guess('demo', { from, fields: [...form, 'X-Forwarded-For', `192.0.2.${n}`] }),
@@ -275,8 +275,8 @@ describe('attempts', () => {
 
   it('after all attacks, the token path works as before, and no client has reached the engine', async () => {
     expect((await post(good)).status).toBe(200);
-    // The router itself checks whether the engine supports the calls that the router needs, has the definitions in the
-    // gateway configuration, and has an index.
+    // The router itself checks whether the engine supports the calls that the router needs, has the definitions that
+    // the gateway configuration names, and has an index.
     const own = /^GET \/api\/(?:metadata\/workflow\/|event$|workflow\/search\?query=indexed&)|^OPTIONS /;
     const asked = attacked.engine.requests.filter(({ method, target }) => !own.test(`${method} ${target}`));
     expect(asked).toEqual([]);

@@ -93,7 +93,7 @@ it('reloads under load: no request fails, no worker logs an error, and no held p
   const held = worker(`/conductor/api/tasks/poll/batch/movies_intake?count=1&timeout=150000&domain=${queue}`);
   const load = startLoad(20);
   for (let round = 1; round <= byDepth(4, 10); round++) {
-    // A reload takes less time than one request, so every reload happens while requests are in flight.
+    // A reload takes less time than a request. This wait makes every reload happen while requests are in flight.
     await pollUntil(`requests before reload ${round}`, () => load.sent() >= 5 * round);
     expect(await reload(productMap.replace('The movies prototype', `Films ${round}`))).toBe('applied');
   }

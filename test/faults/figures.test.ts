@@ -39,7 +39,7 @@ const fault = (at: number, more: Partial<FaultDescription> = {}): AnyEvent => ({
 const repaired = (at: number, what = 'x'): AnyEvent => ({ at, actor: 'nemesis', event: 'repaired', what });
 
 describe('recovery', () => {
-  it('begins with the repair, the outage with the fault; each ends with the first success of a later request', () => {
+  it('lasts from the repair, and an outage lasts from the fault, to the first success of a later request', () => {
     const events = [
       ...[read('early', 0), fault(50), repaired(100), answer('early', 110)],
       ...[read('refused', 120), answer('refused', 130, 503), read('served', 140), answer('served', 180)],
@@ -114,7 +114,7 @@ describe('availability without a fault', () => {
 });
 
 describe('repetition', () => {
-  it('counts the longest time from the first to the last request of one operation', () => {
+  it('is the longest time from the first to the last request of one operation', () => {
     const keyed = (op: string, at: number, operation: string) => invoke(op, at, { operation, route: 'keyed' });
     const events = [keyed('a', 0, 'k-1'), keyed('b', 100, 'k-2'), keyed('c', 250, 'k-1'), keyed('d', 300, 'k-2')];
     expect(longestRepetition([...events, invoke('e', 9_000)])).toEqual({ ms: 250, undisturbedMs: 250 });
@@ -145,7 +145,7 @@ describe('repetition during kills', () => {
 describe('writes', () => {
   const good = [invoke('a', 0), applied('a'), answer('a', 20), notified('a')];
 
-  it('without an acknowledgement are counted, and those among them that MDM was not notified of', () => {
+  it('without an acknowledgement are counted, and so are those among them of which MDM was not notified', () => {
     expect(countUnacknowledged([invoke('a', 0), applied('a'), answer('a', 20, 504)])).toEqual({
       applied: 1,
       withoutMdm: 1,

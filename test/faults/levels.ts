@@ -31,8 +31,8 @@ export async function readLevels(operationsUrl: string, pid: number): Promise<Le
 }
 
 /**
- * Returns the reasons why `after` is not back at the level of `before`; empty when it is. Memory may double or grow by
- * 64 MiB, whichever is more, because caches fill.
+ * Returns the reasons why `after` is not back at the level of `before`; empty when it is. The heap may double or grow
+ * by 64 MiB, whichever is more, because caches fill.
  */
 export function notBack(before: Levels, after: Levels): string[] {
   const reasons: string[] = [];

@@ -17,7 +17,7 @@ const productPaths = [
 
 /**
  * Returns twelve hexadecimal digits that identify the product's code, with `+` when there are uncommitted changes.
- * Changes to comments and documentation do not count: they leave results valid as well.
+ * The digits do not depend on comments and documentation: changes to them leave results valid as well.
  */
 export function productCode(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: rootDir, encoding: 'utf8' });

@@ -1,4 +1,4 @@
-// A router in this process, on free ports, for tests of its responses. Tests of the process start `gateway/main.ts`.
+// A router in this process, on free ports, for tests of its responses. To test the process, start `gateway/main.ts`.
 
 import type { Registry } from 'prom-client';
 import { loadConfig } from '#lib/config/load.ts';

@@ -157,7 +157,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** Returns the log lines of a request with one of these messages, once the access log has one. */
+/** Returns the log lines of a request, once the line about its response has been written. */
 const linesOf = (requestId: string) =>
   pollUntil(`the log lines of ${requestId}`, () => {
     const written = router.output().split('\n');

@@ -1,4 +1,4 @@
-// Tests of the request guard with raw requests on a socket, because an HTTP client would correct such requests.
+// Tests of the request guard with raw requests on a socket, because an HTTP client would correct malformed requests.
 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -10,8 +10,8 @@ import { findFreePort } from '../../dev/setup/ports.mjs';
 import { serverProcess } from './server-process.ts';
 
 /**
- * Each command uses a duplicate of this client. A call to `createClient` with options that differ from those of its
- * last call would create a class with all commands, which takes 30 ms.
+ * Each command uses a duplicate of this client. A call to `createClient` with options that differ from those of the
+ * previous call would create a class with all commands, which takes 30 ms.
  */
 const template = createClient({ socket: { connectTimeout: 1_000, reconnectStrategy: false } });
 

@@ -15,7 +15,8 @@ const probe = 'GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
 
 /**
  * Plays a case. After the expected number of responses, a probe is sent on the same connection, unless the case expects
- * the router to close it. If the connection is kept, the probe gets 404; an unexpected response arrives before the 404.
+ * the router to close it. If the connection is kept, the probe gets 404. A response that the case does not expect
+ * arrives before this 404.
  */
 export async function playCase(
   url: string,

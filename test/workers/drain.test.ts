@@ -48,7 +48,7 @@ async function start(values: Record<string, string | number> = {}): Promise<Star
 const addMovie = () => router.addTask('movies_intake', inboundOf({ path: '/Up' }));
 const calledBackEnd = () => pollUntil('the call to the back end', () => backEnd.requests.length === 1);
 
-/** Writes a gateway with a worker that leaves a unhandled rejection while its own call is in flight. */
+/** Writes a gateway with a worker that causes an unhandled rejection while its own call is in flight. */
 function writeGateway(dir: string): void {
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
   writeFileSync(join(dir, 'gateway.config.yml'), '');
@@ -108,7 +108,7 @@ describe('stop', () => {
     expect(router.results).toMatchObject([{ taskId, status: 'COMPLETED' }]);
   });
 
-  test('leaves tasks with the router when it has no capacity', async () => {
+  test('leaves tasks with the router when the worker has no capacity', async () => {
     const { program: running } = await start({ 'workers.concurrency': 1 });
     const first = addMovie();
     await calledBackEnd();
@@ -195,7 +195,7 @@ describe('the process', () => {
     expect(program.output()).not.toMatch(/worker-secret/);
   });
 
-  test('reports in-flight tasks after a unhandled rejection, and exits with 1', async () => {
+  test('reports in-flight tasks after an unhandled rejection, and exits with 1', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'service-router-stray-'));
     onTestFinished(() => rmSync(dir, { recursive: true }));
     writeGateway(dir);

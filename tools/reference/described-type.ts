@@ -55,7 +55,10 @@ export function typeOf(schema: DescribedType): string {
   return `${schema.secret === true ? 'secret ' : ''}${kinds[schema.format ?? ''] ?? 'text'}`;
 }
 
-/** Returns the range as text; empty for a port, and for a minimum of 0 or 1 if the maximum is too large to matter. */
+/**
+ * Returns the range as text. The maximum is left out for a port, and when it is too large to matter. In these cases, a
+ * minimum of 0 or 1 is left out too.
+ */
 function rangeOf({ minimum = 0, maximum = Infinity }: DescribedType, unit: string | undefined): string {
   if (unit === 'TCP port' || maximum >= 1_000_000_000) return minimum > 1 ? `, at least ${minimum}` : '';
   return `, ${minimum} to ${maximum}`;

@@ -65,7 +65,10 @@ export interface ExecutionList {
   readonly isComplete: boolean;
   /** Number of index rows that were read. */
   readonly scanned: number;
-  /** Number of executions in the index that match the workflow, the states, the times and the correlation id. */
+  /**
+   * Number of executions in the index that match the workflow, the states, the times and the correlation id. In a
+   * search of the router's records, this is a lower bound.
+   */
   readonly total: number;
   /**
    * Offset of the next page; undefined after the last row. It is only meaningful when the filter contains at most one

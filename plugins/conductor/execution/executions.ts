@@ -35,7 +35,7 @@ export interface ExecutionDependencies {
   workflows: Set<string>;
   /** Ids of executions whose client is waiting at this router and does not know the id yet. */
   awaited: Set<string>;
-  /** Reads complete executions from the engine. */
+  /** Finds and reads executions in the engine. */
   executions: ExecutionApi;
   recorder: ExecutionRecorder;
   directDispatch: DirectDispatch;

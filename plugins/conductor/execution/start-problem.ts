@@ -1,4 +1,5 @@
-// Determines the problem document for a failed start, which tells the client whether an execution may have started.
+// Determines the problem document for a failed start. The document tells the client whether an execution may have
+// started.
 
 import { EngineError } from '#lib/conductor/engine-error.ts';
 import type { ExecutionIndex } from '#lib/conductor/executions/execution-index.ts';

@@ -64,7 +64,7 @@ export class StageClock {
    * @param hasEnded whether the execution has ended too
    */
   ended(at: number, hasEnded: boolean): void {
-    // The execution has ended, and none of its tasks was handed out by this router.
+    // This router handed out none of the tasks of the ended execution, so another router did.
     if (hasEnded && !this.#handedOut && this.#stage === 'queue') this.#stage = 'elsewhere';
     this.#change('router', at);
   }

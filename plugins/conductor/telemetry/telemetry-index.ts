@@ -28,7 +28,7 @@ export class TelemetryIndex {
   readonly traces = new EventTraces();
   readonly #dependencies: TelemetryDependencies;
   readonly #executions = new TransientMap<string, ExecutionTelemetry>();
-  /** Events of tasks that were handed out before the response to the start call arrived. */
+  /** Tasks that were handed out before the response to the start call arrived, with their times. */
   readonly #earlyEvents = new BoundedMap<string, EarlyEvents>(maxEarlyEvents);
 
   constructor(dependencies: TelemetryDependencies) {

@@ -33,7 +33,7 @@ export interface Versions {
   at(parameters: object): RouteVersions;
   /** Every version that a route may start. */
   readonly needed: readonly NeededWorkflow[];
-  /** Returns whether a workflow has several versions. If so, responses name the version that served the request. */
+  /** Returns whether a route has `versions` for a workflow. If so, responses name the version of the execution. */
   isSplit(workflow: string): boolean;
 }
 

@@ -77,7 +77,7 @@ export class VersionGuard {
   }
 
   #isWorse({ own, others }: VersionRemoval): boolean {
-    // With too few requests on one side, the failures may come from a shared dependency.
+    // With too few requests on one side, a faulty version cannot be told from a failing shared dependency.
     if (Math.min(own.requests, others.requests) < this.#options.minRequests) return false;
     const rate = own.failures / own.requests;
     return 100 * rate > this.#options.failurePercent && standardErrorsApart(own, others) > minStandardErrors;

@@ -36,7 +36,7 @@ export interface StackOptions {
 
 /**
  * Creates the stack of a route. A request passes through the layers from top to bottom, and its outcome from bottom to
- * top. The order matters: a repeated request takes no permit, because its response already exists. A permit is released
+ * top. The order matters: a repeated request takes no permit, because it starts no execution. A permit is released
  * before the response is compressed. The time for a start is checked after the admission queue. Only requests that were
  * sent to the engine count for the version guard.
  */

@@ -116,7 +116,7 @@ describe('findFreePort', () => {
     expect(Math.max(...ports)).toBeLessThan(32_768);
   });
 
-  it('reserves the port until its process ends', async () => {
+  it('reserves the port until the calling process ends', async () => {
     const program = `import { findFreePort } from './dev/setup/ports.mjs';
       process.on('message', () => undefined);
       process.send(await findFreePort());`;

@@ -40,7 +40,7 @@ const database: Case = {
 };
 
 /**
- * A worker disappears while the router still holds its polls. The tasks that the router then returns to these polls are
+ * A worker disappears while the router still holds its polls. The tasks that the router then gives to these polls are
  * lost.
  */
 const workers: Case = {

@@ -419,7 +419,7 @@ describe('an mdmWF execution', () => {
       expect(decideShare(interrupted, context)).toMatchObject(decision);
     });
 
-    it('for a lost reason → resumed, as a reconciler may have terminated it; the same for a share', () => {
+    it('for a reason that was lost → resumed, as a reconciler may have terminated it; the same for a share', () => {
       const unknown = terminated("Task 6a55d23a-db7b failed with status: TERMINATED and reason: 'null'");
       expect(decideNotification(unknown, unshared, context)).toMatchObject(decision);
       expect(decideShare(unknown, context)).toMatchObject(decision);

@@ -1,4 +1,4 @@
-// Tests of the part of the index that scans read in each round, and of the number of their calls to the engine.
+// Tests of scans: which part of the index each round reads, and how many calls to the engine the scans make.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '#lib/conductor/engine-error.ts';

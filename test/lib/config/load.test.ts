@@ -110,7 +110,7 @@ describe('layers', () => {
     await expect(loadConfig({ env: { PROFILE: 'nobody' } })).resolves.toBeDefined();
   });
 
-  it('the local files are those that the environment names, even if they do not exist', () => {
+  it('the local files are the defaults and those that the environment names, even if they do not exist', () => {
     const addresses = 'file:///a/b.properties,http://h/c.properties,file://h/d.properties,e.properties';
     const config = (file: string) => join(gatewayDir(), file);
     expect(localFilesOf({ CONFIG_URL: addresses, PROFILE: 'p' })).toEqual([

@@ -1,4 +1,4 @@
-// Tests of the English for violations of a JSON Schema.
+// Tests of the English messages for violations of a JSON Schema.
 
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';

@@ -158,7 +158,7 @@ it('a signal that arrives twice, as from systemd, stops a program gracefully; a 
 describe('an uncaught exception', () => {
   afterEach(() => rmSync(join(dir, 'stopped'), { force: true }));
 
-  /** Turns SIGUSR2 into a unhandled rejection, and the third one into an exception that is not an Error. */
+  /** Turns each SIGUSR2 into an unhandled rejection, and the third into an exception that is not an Error. */
   const first = `let strays = 0;
   process.on('SIGUSR2', () => {
     strays += 1;

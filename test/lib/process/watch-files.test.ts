@@ -118,7 +118,7 @@ it('reports each poll that finds unchanged, stable content', async () => {
   expect(reports.slice(0, 4)).toEqual(['change', 'no change', 'no change', 'no change']);
 });
 
-it('reports no change when the content is never stable and then returns to the original', async () => {
+it('reports no change when the content keeps changing and then returns to the original', async () => {
   writeFileSync(join(dir, 'map.yml'), 'a');
   const path = [join(dir, 'map.yml')];
   let reading = 0;

@@ -1,4 +1,4 @@
-// Tests of detecting whether workers poll, from the poll data of the engine.
+// Tests of the check that determines from the engine's poll data whether workers poll.
 
 import { expect, it } from 'vitest';
 import type { EngineResponse } from '#lib/conductor/engine.ts';

@@ -169,7 +169,7 @@ describe('a limit that two routers share in one Redis', requires('redis'), () =>
     await pollUntil('the lease to end', async () => (await acquire()) !== null);
   });
 
-  it('shortens a window that ends too late, because the clock of Redis was set back', async () => {
+  it('shortens a window that ends too late because the clock of Redis was set back', async () => {
     const redis = open(server.url);
     await redis.firstAttempt;
     const [store, key] = [new RedisRateLimitStore(redis), randomUUID()];

@@ -441,7 +441,7 @@ describe('mdm_share', () => {
     /**
      * Runs attempts of a share until MDM has sent every response. MDM sends one response for each report; `undefined`
      * stands for a response without a cccid.
-     * @param lost cccid whose first PATCH the adaptor applies, but responds to with 503
+     * @param lost cccid whose first PATCH gets a 503 although the adaptor applies it
      * @returns the calls with their keys
      * @throws Error when the task does not complete with the last response
      */

@@ -202,7 +202,7 @@ it('a plugin whose code hung and was corrected: the problem says that the router
     started.length = 0;
     const reload = reloader.reload('SIGHUP');
     await vi.waitUntil(() => started.includes(60_000), deadline);
-    // The import has read the file; otherwise, it would read the corrected one.
+    // Waits until the import has read the file; otherwise, it would read the corrected file.
     await hung;
     await vi.advanceTimersByTimeAsync(60_000);
     await reload;

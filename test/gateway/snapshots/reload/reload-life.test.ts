@@ -40,7 +40,7 @@ it('reload.watchMs: applies files that an editor saves or a ConfigMap updates, w
   await pollUntil('the property to take effect', async () => (await fetch(`${url}/docs`)).status === 404);
 });
 
-it('a stop while a plugin hangs in a reload: the router ends once router.drainMs is over', async () => {
+it('a stop while a plugin hangs in a reload: the router ends once router.drainMs has passed', async () => {
   const router = await startReloadableRouter({ ROUTER_DRAINMS: '100' });
   onTestFinished(() => router.stop());
   const { dir, program, write } = router;

@@ -86,7 +86,7 @@ describe('an event handler', () => {
     expect([mdm_notify, mdm_share]).toEqual([[''], ['002', 'b']]);
   });
 
-  it('no college has a domain → the type of shares needs no workers', () => {
+  it('no college has a domain → the task type mdm_share needs no workers', () => {
     expect(domainsByType({})['mdm_share']).toBeUndefined();
   });
 

@@ -86,7 +86,7 @@ it.each([
   ['socket', 'SIGTERM', 0],
   ['socket', 'an uncaught exception', 1],
 ])('a program whose log is a %s that nobody reads ends after %s', async (kind, end, exitCode) => {
-  // For 'pipe', Node connects the output of the child through a socket.
+  // With the stdio option 'pipe', Node connects the output of the child through a socket.
   const output = kind === 'socket' ? 'pipe' : openUnreadPipe();
   const throwLater = `setTimeout(() => { throw new Error('unforeseen'); }, 100);`;
   const child = start(runWithLongLog(end === 'SIGTERM' ? '' : throwLater), ['ignore', output, 'inherit', 'ipc']);
@@ -102,7 +102,7 @@ it.each([
   ['exits', ''],
   // pino flushes the log after a line of level fatal, and the exit flushes it again.
   ['crashes', "log.fatal({ n: 5_100 }, 'the last line');"],
-])('a reader that is slow until the program %s gets the lines once, in order and without gaps', async (_end, last) => {
+])('a slow reader gets the lines once, in order and without gaps, after the program %s', async (_end, last) => {
   const line = (n: string) => `log.info({ n: ${n} }, '${'x'.repeat(100)}');`;
   const end = `for (let n = 5_000; n < 5_100; n++) ${line('n')} ${last} process.exit(0);`;
   const body = `for (let n = 0; n < 5_000; n++) ${line('n')} process.once('message', () => { ${end} });`;

@@ -74,7 +74,7 @@ const gauge = async () =>
   ]);
 
 describe('createVersions', () => {
-  it('keeps a version removed, with its notice and metric, when a reload leaves the versions unchanged', async () => {
+  it('a removed version, its notice and its metric survive a reload that leaves the versions unchanged', async () => {
     const first = load(place);
     first.activate();
     failTwo(first.at[0]);
