@@ -75,6 +75,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
 
 /** Obtains a token, checks it and evaluates the routes. @throws ConfigError or CommandError */
 async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'host'>): Promise<Outcome> {
+  checkPath(options.path);
   const config = await loadTokenConfig(options, host);
   const gateway = await readGateway(config, configFolderOf(options));
   const routes = routesWith(gateway.routes, 'bearer');
@@ -92,6 +93,17 @@ async function runToken(options: TokenOptions, { host }: Pick<CommandContext, 'h
       : { ...outcome, stream: 'stderr' };
   } finally {
     await oauth.stop();
+  }
+}
+
+/** @throws CommandError for a path that no request can have */
+function checkPath(path: string | undefined): void {
+  if (path === undefined) return;
+  if (!path.startsWith('/')) throw new CommandError([`--path: ${path} must begin with /`]);
+  try {
+    decodeURIComponent(path.split('?', 1)[0] ?? '');
+  } catch (cause) {
+    throw new CommandError([`--path: ${path} is not percent-encoded UTF-8; a literal % is %25`], { cause });
   }
 }
 

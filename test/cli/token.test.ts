@@ -97,3 +97,11 @@ it('a refused token with --json → a document without the token', async () => {
   expect(json()).toMatchObject({ ok: false, reason: 'audience' });
   expect(stdout).not.toContain(token);
 });
+
+it.each([
+  ['/conductor/api/%zz', '--path: /conductor/api/%zz is not percent-encoded UTF-8; a literal % is %25'],
+  ['adaptor/001/x', '--path: adaptor/001/x must begin with /'],
+])('the path %s → an error that says why', async (path, problem) => {
+  const { exitCode, stderr } = await raw('--path', path);
+  expect([exitCode, stderr]).toEqual([1, `${problem}\n`]);
+});
