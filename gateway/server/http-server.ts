@@ -197,7 +197,7 @@ function attachConnections(
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     connectionOf(request.socket).enqueue({ request, response });
   };
-  // A TLS connection counts once its handshake has completed.
+  // A TLS connection is counted only after its handshake has completed.
   server.on(server instanceof HttpsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     // Node handles socket errors only while it parses.
     socket.on('error', () => socket.destroy());

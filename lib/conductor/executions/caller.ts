@@ -1,4 +1,4 @@
-// Reads the caller of an execution from the unencrypted fields of `inbound`, which contain no personal data.
+// Reads the caller of an execution from the unencrypted fields of its input, which contain no personal data.
 
 import { isMisCode } from '#lib/config/mis-code.ts';
 import { readJsonObject } from '#lib/json/json-object.ts';

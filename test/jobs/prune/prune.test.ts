@@ -60,7 +60,7 @@ it('deletes the rows of many orphans in portions, so that an error loses only pa
   expect(Math.max(...searched)).toBe(0);
 });
 
-it('prunes and reports the error when it cannot record ends that no router has seen', async () => {
+it('prunes nevertheless, and reports the error, when it cannot record executions that ended unnoticed by a router', async () => {
   const error = new Error('the engine does not respond');
   const deleted: string[] = [];
   const api = {

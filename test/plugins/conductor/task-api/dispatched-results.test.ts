@@ -136,7 +136,7 @@ function setUp(
   };
 }
 
-/** A task that was polled from the engine. As with every write, the engine must not retry it. */
+/** A task that was polled from the engine, which does not retry it. */
 const polled = (referenceTaskName: string): Task => ({
   ...task,
   ...{ taskId: 'engine-id', referenceTaskName },
@@ -231,19 +231,22 @@ describe('the result of a dispatched task', () => {
     expect(dispatched).toEqual([taskId]);
   });
 
-  it.each([404, 400])('that postpones a task whose read gets %i: not read again', async (failure) => {
-    vi.useFakeTimers();
-    const { report, calls, engineState } = setUp('IN_PROGRESS');
-    await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
-    const before = calls.length;
-    Object.assign(engineState, { failure });
-    await vi.advanceTimersByTimeAsync(60_000);
-    const timers = vi.getTimerCount();
-    vi.useRealTimers();
-    expect([calls.length - before, timers]).toEqual([1, 0]);
-  });
+  it.each([404, 400])(
+    'that postpones the task, when the engine responds to its read with %i: the router does not read the task again',
+    async (failure) => {
+      vi.useFakeTimers();
+      const { report, calls, engineState } = setUp('IN_PROGRESS');
+      await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
+      const before = calls.length;
+      Object.assign(engineState, { failure });
+      await vi.advanceTimersByTimeAsync(60_000);
+      const timers = vi.getTimerCount();
+      vi.useRealTimers();
+      expect([calls.length - before, timers]).toEqual([1, 0]);
+    },
+  );
 
-  it('that postpones a task that falls due during a long outage: read less and less often, but at least every 5 s', async () => {
+  it('that postpones the task until a time during a long outage: the router reads the task ever less often, but at least every 5 s', async () => {
     vi.useFakeTimers();
     const { report, calls, engineState, dispatched } = setUp('IN_PROGRESS');
     await report({ status: 'IN_PROGRESS', callbackAfterSeconds: 1 });
@@ -390,7 +393,7 @@ it.each([
   ['a log', { logs: [{ log: 'a line' }] }],
   ['a reason', { reasonForIncompletion: 'in part' }],
 ])(
-  'the result of a polled task with %s: the router expects the tasks that its event starts',
+  'a result with %s that completes an execution: the router expects the first task of the workflow that the event starts',
   async (_title, fields) => {
     const { report, expected } = setUp('IN_PROGRESS', { delivered: [polled('read')], events: [patched] });
     await report({ taskId: 'engine-id', outputData: { read: 1 }, ...fields });
