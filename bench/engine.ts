@@ -25,7 +25,7 @@ setting. The load consists of the engine calls that the router makes for a read:
   --only <text>            only settings whose name contains this text
   --in-flight 8            clients of the closed loop
   --seconds 5              length of one measurement
-  --warm-up 3              seconds of load before each measurement; four times as long before an engine's first
+  --warm-up 3              seconds of load before each measurement; before the first one of an engine, four times as long
   --turns 3                measurements of each engine
   --help                   this text
 `;

@@ -31,6 +31,6 @@ export function checkAuthentication(
   if (open.length === 0) return;
   problems.add(
     first.condition === undefined ? first.path : [...first.path, 'condition'],
-    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token, because no "bearer" step applies to these methods before a step responds: extend the conditions of the "bearer" steps, move them to the front, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the remaining methods, but not OPTIONS, which "methods" cannot contain`,
+    `apiEndpoint "${name}" accepts ${open.join(', ')} without a token: for these methods, another step responds before any "bearer" step runs. Extend the conditions of the "bearer" steps, move these steps to the front, or list only the methods that need a token under "methods". Another apiEndpoint can serve the other methods, except OPTIONS, which cannot be listed`,
   );
 }

@@ -27,7 +27,7 @@ export const oauth = {
   'oauth.introspectionRequiresTokenType': withDefault(
     Type.Boolean({
       description:
-        'rejects opaque tokens whose introspection response has no `token_type`; set `false` for a provider that returns no `token_type`, if it issues no refresh tokens or returns `token_use`',
+        'rejects opaque tokens whose introspection response has no `token_type`; set `false` only for a provider that returns no `token_type`, and that either issues no refresh tokens or returns `token_use`',
     }),
     true,
   ),

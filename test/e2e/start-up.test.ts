@@ -106,7 +106,7 @@ describe('gateway.config.yml', () => {
     [
       'no version',
       (text: string) => text.replace('name: moviesWF, version: 1', 'name: moviesWF'),
-      'needs a version: write version: 1, or shares of several',
+      'needs a version: write `version: 1`, or give several versions with their shares',
     ],
     [
       'a guard with a misspelt parameter',

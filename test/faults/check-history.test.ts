@@ -291,7 +291,7 @@ describe('a history in which something is wrong', () => {
     [
       "I3: a body that is not the back end's",
       [invoke(get), received({ method: 'GET' }), answer(200, { right: false })],
-      "I3 answered 200 with another body than the back end's",
+      "I3 answered 200 with a body other than the back end's",
     ],
     ['I5: no response', [invoke()], 'I5 neither answered nor closed'],
     [

@@ -217,7 +217,7 @@ function* answeredTruly({ invoke, ends, received, applied }: Operation): Generat
     yield holds;
     if (changesBackEnd(invoke) && applied.length === 0) yield `answered ${end.status}, but never applied`;
     else if (received.length === 0) yield `answered ${end.status}, but no back end was asked`;
-    if (end.right === false) yield `answered ${end.status} with another body than the back end's`;
+    if (end.right === false) yield `answered ${end.status} with a body other than the back end's`;
   }
 }
 

@@ -36,13 +36,13 @@ describe('the options', () => {
   });
 
   it.each([
-    [['--store', 'mysql'], '--store is sqlite, postgresql or redis, not mysql'],
-    [['--engine', 'mysql'], '--store is sqlite, postgresql or redis, not mysql'],
+    [['--store', 'mysql'], '--store must be sqlite, postgresql or redis, not mysql'],
+    [['--engine', 'mysql'], '--store must be sqlite, postgresql or redis, not mysql'],
     [['--store', 'redis', '--engine', 'sqlite'], '--store redis and --engine sqlite contradict each other'],
     [['--appendfsync', 'always'], '--appendfsync needs --store redis'],
-    [['--store', 'redis', '--appendfsync', 'no'], '--appendfsync is everysec or always, not no'],
+    [['--store', 'redis', '--appendfsync', 'no'], '--appendfsync must be everysec or always, not no'],
     [['--store', 'redis', '--engines', '2'], 'several engines need --store postgresql'],
-    [['--kills', 'many'], '--kills is a positive number, not many'],
+    [['--kills', 'many'], '--kills must be a positive number, not many'],
     [['--engines', '2'], 'several engines need --store postgresql'],
   ])('%j: rejected with a message', (args, message) => {
     expect(() => parseOptions(args)).toThrow(message);

@@ -79,7 +79,8 @@ export function parseOptions(args: readonly string[]): Options {
   const appendfsync = appendfsyncOf(store, values.appendfsync);
   const number = (name: 'kills' | 'requests' | 'routers' | 'tries' | 'minutes' | 'engines' | 'slack' | 'load') => {
     const given = values[name];
-    if (given !== undefined && !(Number(given) > 0)) throw new Error(`--${name} is a positive number, not ${given}`);
+    if (given !== undefined && !(Number(given) > 0))
+      throw new Error(`--${name} must be a positive number, not ${given}`);
     return given === undefined ? undefined : Number(given);
   };
   const [requests, engines = 1] = [number('requests'), number('engines')];
@@ -104,13 +105,13 @@ function storeOf({ store, engine }: { store?: string | undefined; engine?: strin
     throw new Error(`--store ${store} and --engine ${engine} contradict each other`);
   const name = store ?? engine ?? 'sqlite';
   const found = engineKinds.find((kind) => kind === name);
-  if (found === undefined) throw new Error(`--store is sqlite, postgresql or redis, not ${name}`);
+  if (found === undefined) throw new Error(`--store must be sqlite, postgresql or redis, not ${name}`);
   return found;
 }
 
 function appendfsyncOf(store: EngineKind, given: string | undefined): AppendFsync | undefined {
   if (given !== undefined && store !== 'redis') throw new Error('--appendfsync needs --store redis');
   if (given !== undefined && given !== 'everysec' && given !== 'always')
-    throw new Error(`--appendfsync is everysec or always, not ${given}`);
+    throw new Error(`--appendfsync must be everysec or always, not ${given}`);
   return store === 'redis' ? (given ?? 'everysec') : undefined;
 }

@@ -103,7 +103,7 @@ const chartFiles = html`<link rel="stylesheet" href="/assets/uPlot.min.css" />
 const refreshData = ({ from, everyMs }: Refresh) => html`data-from="${from}" data-every="${everyMs}"`;
 
 const liveControl = html`<p class="live">
-  <span><span id="live" role="status">at the time of loading</span> <time id="renewed"></time></span>
+  <span><span id="live" role="status">as loaded</span> <time id="renewed"></time></span>
   <button id="pause" type="button" aria-pressed="false" hidden>Pause</button>
 </p>`;
 

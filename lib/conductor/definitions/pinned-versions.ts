@@ -22,7 +22,7 @@ export interface PinnedVersions {
   readonly isSplit: boolean;
 }
 
-const example = 'such as versions: { 1: 10, 2: 90 }';
+const example = 'such as `versions: { 1: 10, 2: 90 }`';
 /** Matches a positive integer as written in JSON and YAML. */
 const versionPattern = /^[1-9]\d{0,8}$/;
 
@@ -45,7 +45,8 @@ export function readPinnedVersions({ version, versions, versionGuard }: PinParam
 }
 
 function checkVersion(version: unknown): string[] {
-  if (version === undefined) return [`needs a version: write version: 1, or shares of several versions, ${example}`];
+  if (version === undefined)
+    return [`needs a version: write \`version: 1\`, or give several versions with their shares, ${example}`];
   if (Number.isSafeInteger(version) && (version as number) >= 1) return [];
   return [`version is ${JSON.stringify(version)}: use a whole number, 1 or more`];
 }

@@ -67,7 +67,7 @@ it.each<[string, Methods, readonly PipelineStep['condition'][]]>([
   ['PUT', ['GET', 'PUT'], [{ name: 'allOf', conditions: [onMethods('GET'), onHost] } as never]],
 ])('rejects %s without a step', (open, methods, conditions) => {
   expect(problemsOf(methods, conditions)).toEqual([
-    `gateway.config.yml:1:1: pipelines.books.policies[0].condition: apiEndpoint "books" accepts ${open} without a token, because no "bearer" step applies to these methods before a step responds: extend the conditions of the "bearer" steps, move them to the front, or limit the "methods" of the apiEndpoint to those that need a token; another apiEndpoint can serve the remaining methods, but not OPTIONS, which "methods" cannot contain`,
+    `gateway.config.yml:1:1: pipelines.books.policies[0].condition: apiEndpoint "books" accepts ${open} without a token: for these methods, another step responds before any "bearer" step runs. Extend the conditions of the "bearer" steps, move these steps to the front, or list only the methods that need a token under "methods". Another apiEndpoint can serve the other methods, except OPTIONS, which cannot be listed`,
   ]);
 });
 

@@ -32,44 +32,47 @@ describe('readPinnedVersions', () => {
   });
 
   it.each([
-    ['{}', 'needs a version: write version: 1, or shares of several versions, such as versions: { 1: 10, 2: 90 }'],
+    [
+      '{}',
+      'needs a version: write `version: 1`, or give several versions with their shares, such as `versions: { 1: 10, 2: 90 }`',
+    ],
     ['{ version: 1, versions: { 1: 1 } }', 'version and versions are both given: keep one of them'],
     ['{ version: 0 }', 'version is 0: use a whole number, 1 or more'],
     ['{ version: two }', 'version is "two": use a whole number, 1 or more'],
-    ['{ versions: {} }', 'versions is empty: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
-    ['{ versions: 2 }', 'versions is not a map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
-    ['{ versions: }', 'versions is not a map: name each version with its share, such as versions: { 1: 10, 2: 90 }'],
+    ['{ versions: {} }', 'versions is empty: name each version with its share, such as `versions: { 1: 10, 2: 90 }`'],
+    ['{ versions: 2 }', 'versions is not a map: name each version with its share, such as `versions: { 1: 10, 2: 90 }`'],
+    ['{ versions: }', 'versions is not a map: name each version with its share, such as `versions: { 1: 10, 2: 90 }`'],
     [
       '{ versions: [1, 2] }',
-      'versions is not a map: name each version with its share, such as versions: { 1: 10, 2: 90 }',
+      'versions is not a map: name each version with its share, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       '{ versions: { 1: 0, 2: 0 } }',
-      'versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as versions: { 1: 10, 2: 90 }',
+      'versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       '{ versions: { 1: -5, 2: 5 } }',
-      'versions: the share of version 1 is -5: use whole numbers, 0 or more, such as versions: { 1: 10, 2: 90 }',
+      'versions: the share of version 1 is -5: use whole numbers, 0 or more, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       '{ versions: { 1: 0.5, 2: 1 } }',
-      'versions: the share of version 1 is 0.5: use whole numbers, 0 or more, such as versions: { 1: 10, 2: 90 }',
+      'versions: the share of version 1 is 0.5: use whole numbers, 0 or more, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       '{ versions: { 1: 10 %, 2: 1 } }',
-      'versions: the share of version 1 is "10 %": use whole numbers, 0 or more, such as versions: { 1: 10, 2: 90 }',
+      'versions: the share of version 1 is "10 %": use whole numbers, 0 or more, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       '{ versions: { 1: , 2: 1 } }',
-      'versions: the share of version 1 is null: use whole numbers, 0 or more, such as versions: { 1: 10, 2: 90 }',
+      'versions: the share of version 1 is null: use whole numbers, 0 or more, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       '{ versions: { v1: 10, 2: 1 } }',
-      'versions has the key "v1": use whole numbers, 1 or more, such as versions: { 1: 10, 2: 90 }',
+      'versions has the key "v1": use whole numbers, 1 or more, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       '{ versions: { 0: 10, 2: 1 } }',
-      'versions has the key "0": use whole numbers, 1 or more, such as versions: { 1: 10, 2: 90 }',
+      'versions has the key "0": use whole numbers, 1 or more, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       '{ versions: { 1: 0, 2: 1 }, versionGuard: {} }',
