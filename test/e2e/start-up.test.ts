@@ -96,7 +96,7 @@ describe('gateway.config.yml', () => {
     [
       'shares that sum to 0',
       (text: string) => text.replace('name: moviesWF, version: 1', 'name: moviesWF, versions: { 1: 0, 2: 0 }'),
-      'pipelines.movies.policies[3].workflow[0].action: versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as versions: { 1: 10, 2: 90 }',
+      'pipelines.movies.policies[3].workflow[0].action: versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as `versions: { 1: 10, 2: 90 }`',
     ],
     [
       'both version and versions',
