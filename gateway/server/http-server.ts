@@ -22,7 +22,10 @@ import { setContinueSender } from '../plugin-api/read-body.ts';
 import { checkRequest, requestIdOf } from './request-guard.ts';
 import { createTlsServer, pathsOf, watchCertificate, type TlsOptions } from './tls.ts';
 
-/** Limits on clients; times in milliseconds. They are read at each use, so a reload can change them. */
+/**
+ * Limits on clients; times in milliseconds. A reload can change them, except for the deadline of TLS handshakes, which
+ * is the `headersTimeoutMs` of the start.
+ */
 export interface ServerLimits {
   /** Maximum number of open connections. */
   maxConnections: number;

@@ -112,9 +112,9 @@ class SeenRows {
   }
 
   /**
-   * Records the rows that were not deleted. The engine removes an index row shortly after its execution, so a row
-   * without an execution counts as an orphan only after `orphanAfterMs`. Returns true when the number of kept rows and
-   * orphans has grown.
+   * Records the rows that were not deleted. The engine removes an index row shortly after it has removed the
+   * execution, so a row without an execution counts as an orphan only after `orphanAfterMs`. Returns true when the
+   * number of kept rows and orphans has grown.
    */
   record(left: readonly string[], missing: ReadonlySet<string>): boolean {
     const before = this.kept.size + this.orphans.size;

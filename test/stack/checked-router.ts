@@ -3,7 +3,10 @@
 import { checkAnswersOf, describeNothingOf } from './client.ts';
 import { type Program, startProgram } from './program.ts';
 
-/** Starts a router; `call` throws for responses that its document does not describe, until the router has ended. */
+/**
+ * Starts a router. Until it ends, `call` of client.ts throws for every response from it that its OpenAPI document does
+ * not describe.
+ */
 export async function startCheckedRouter(env: Record<string, string>): Promise<Program> {
   const router = await startProgram('gateway/main.ts', env);
   const url = String(router.ready['url']);

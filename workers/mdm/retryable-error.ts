@@ -40,7 +40,7 @@ function retryLater(task: Task, config: Config, outputData: { waitingFor: string
   const pauseSeconds = backoff(tries, { base: 2, max: config['mdm.retryMaxDelaySeconds'] });
   return {
     status: 'IN_PROGRESS',
-    // The last attempt is at the end of the window, not after it.
+    // The last attempt is at the end of the window, or at most a second later.
     callbackAfterSeconds: Math.max(1, Math.round(Math.min(pauseSeconds, leftSeconds))),
     outputData: { ...outputData, tries },
   };

@@ -40,7 +40,10 @@ describe('readPinnedVersions', () => {
     ['{ version: 0 }', 'version is 0: use a whole number, 1 or more'],
     ['{ version: two }', 'version is "two": use a whole number, 1 or more'],
     ['{ versions: {} }', 'versions is empty: name each version with its share, such as `versions: { 1: 10, 2: 90 }`'],
-    ['{ versions: 2 }', 'versions is not a map: name each version with its share, such as `versions: { 1: 10, 2: 90 }`'],
+    [
+      '{ versions: 2 }',
+      'versions is not a map: name each version with its share, such as `versions: { 1: 10, 2: 90 }`',
+    ],
     ['{ versions: }', 'versions is not a map: name each version with its share, such as `versions: { 1: 10, 2: 90 }`'],
     [
       '{ versions: [1, 2] }',
