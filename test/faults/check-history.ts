@@ -139,7 +139,7 @@ function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generato
   const isExpected = invoke.method === 'PATCH' && changesBackEnd(invoke) && succeeded;
   if (isExpected || effective > 0) yield holds;
   if (isExpected && effective === 0) yield notHeard;
-  if (effective > 1) yield `one request made ${effective} effective updates of MDM`;
+  if (effective > 1) yield `MDM counted ${effective} notifications of one request`;
   if (effective > 0 && applied.length === 0) yield 'MDM was told of a change that nobody applied';
 }
 

@@ -179,7 +179,7 @@ describe('writes', () => {
     const violations = [
       { invariant: 'I1', subject: 'a', what: 'one key was applied 2 times' },
       { invariant: 'I2', subject: 'a', what: 'a 2xx PATCH of which MDM did not hear' },
-      { invariant: 'I2', subject: 'a', what: 'one request made 2 effective updates of MDM' },
+      { invariant: 'I2', subject: 'a', what: 'MDM counted 2 notifications of one request' },
       { invariant: 'I5', subject: 'a', what: 'ended 2 times' },
     ] as const;
     expect(countPatches(good, violations)).toEqual({ acknowledged: 1, lost: 1, doubled: 2 });

@@ -29,8 +29,7 @@ export function countPatches(
   const patches = operationsOf(events).filter(({ invoke }) => invoke.method === 'PATCH' && invoke.route !== 'refused');
   const acknowledged = new Set(patches.filter(isServed).map(({ invoke }) => operationOf(invoke)));
   const lost = violations.filter(isOutstanding).length;
-  const isDoubled = ({ invariant, what }: Violation) =>
-    /^I[12]$/.test(invariant) && / (times|effective updates)/.test(what);
+  const isDoubled = ({ invariant, what }: Violation) => /^I[12]$/.test(invariant) && / times|^MDM counted/.test(what);
   return { acknowledged: acknowledged.size, lost, doubled: violations.filter(isDoubled).length };
 }
 

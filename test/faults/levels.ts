@@ -30,14 +30,21 @@ export async function readLevels(operationsUrl: string, pid: number): Promise<Le
   };
 }
 
+const names = {
+  waits: 'waiting requests',
+  heldPolls: 'held polls',
+  descriptors: 'open file descriptors',
+  heapMiB: 'MiB of heap',
+} as const satisfies Partial<Record<keyof Levels, string>>;
+
 /**
  * Returns the reasons why `after` is not back at the level of `before`; empty when it is. The heap may double or grow
  * by 64 MiB, whichever is more, because caches fill.
  */
 export function notBack(before: Levels, after: Levels): string[] {
   const reasons: string[] = [];
-  const most = (name: keyof Levels, limit: number) => {
-    if (after[name] > limit) reasons.push(`${name} is ${after[name]}, was ${before[name]}`);
+  const most = (name: keyof typeof names, limit: number) => {
+    if (after[name] > limit) reasons.push(`${names[name]}: ${after[name]} (before: ${before[name]})`);
   };
   most('waits', 0);
   // A worker process keeps one or two exchanges open.

@@ -54,7 +54,9 @@ function caseRow(runs: readonly Findings[]): string[] {
     count(({ requests }) => requests),
     (['acknowledged', 'lost', 'doubled'] as const).map((of) => count(({ patches }) => patches[of])).join(', '),
     invariants.map((invariant) => sum(runs, ({ judged }) => judged[invariant]) || 'not judged').join(' · '),
-    [...(wrong.length === 0 ? ['held'] : wrong), ...runs.flatMap(lostIn)].join('; ').replaceAll('|', '\\|'),
+    [...(wrong.length === 0 ? ['all invariants held'] : wrong), ...runs.flatMap(lostIn)]
+      .join('; ')
+      .replaceAll('|', '\\|'),
     `${count(({ undisturbed }) => undisturbed.succeeded)} of ${count(({ undisturbed }) => undisturbed.requests)}`,
     runs.map(seedOf).join(', '),
   ];
@@ -137,7 +139,7 @@ function spread(recoveries: readonly Recovery[], of: (recovery: Recovery) => num
 export function describeFindings(findings: Findings): string {
   const { case: name, topology, circumstances, seed, requests, kills, patches, undisturbed, unacknowledged } = findings;
   const lines = [
-    `${name} on ${topologyName(topology)}: ${hasHeld(findings) ? 'held' : wrongIn(findings).join('; ')}`,
+    `${name} on ${topologyName(topology)}: ${hasHeld(findings) ? 'all invariants held' : wrongIn(findings).join('; ')}`,
     `  seed ${seed}, commit ${circumstances.commit}, ${machineOf(findings)}, ${findings.seconds} s`,
     `  ${requests} requests, ${kills} kills; ${endsOf(findings)}`,
     `  ${patches.acknowledged} PATCHes answered 2xx: ${patches.lost} lost, ${patches.doubled} doubled; ` +
@@ -160,8 +162,8 @@ function lossLines({ losses }: Findings): string[] {
   if (losses === undefined) return [];
   const { restarts, marks, lost, longestMs, explained, examples } = losses;
   return [
-    `  Redis was started again ${restarts} times and had lost ${lost} of ${marks} acknowledged marks ` +
-      `(at most ${longestMs} ms before a kill); this explains ${explained} violations`,
+    `  Redis was restarted ${restarts} times and lost ${lost} of ${marks} acknowledged test writes ` +
+      `(made at most ${longestMs} ms before a kill); this explains ${explained} violations`,
     ...examples.map(({ invariant, subject, what }) => `  not durable: ${invariant} ${subject}: ${what}`),
   ];
 }

@@ -95,7 +95,7 @@ describe('the tables', () => {
     const text = reportOf([[findings()]]);
     expect(text).toContain('Product code `aaaaaaaaaaaa` (commit `abc1234`), on 2 cores (A processor), 8 GiB, quiet.');
     expect(text).toContain(
-      '| `engine-killed` | sqlite | 2 | 2 | 300 | 40, 0, 0 | 1 · 2 · 3 · 4 · 5 · not judged · 7 | held | 100 of 100 | 7 |',
+      '| `engine-killed` | sqlite | 2 | 2 | 300 | 40, 0, 0 | 1 · 2 · 3 · 4 · 5 · not judged · 7 | all invariants held | 100 of 100 | 7 |',
     );
     expect(text).toContain('| `engine-killed` | sqlite | engine | 2 | 1.0 s, 3.0 s, 3.0 s | 9.0 s, 11.0 s, 11.0 s |');
   });
@@ -126,17 +126,17 @@ describe('the tables', () => {
     const example = { invariant: 'I3', subject: 'op-1', what: 'an accepted execution is unknown' } as const;
     const losses = { restarts: 4, marks: 900, lost: 30, longestMs: 640, explained: 1, examples: [example] };
     expect(reportOf([[findings({ losses })]])).toContain(
-      '| held; Redis lost 30 writes in 4 restarts (at most the last 640 ms); they explain 1 violation |',
+      '| all invariants held; Redis lost 30 writes in 4 restarts (at most the last 640 ms); they explain 1 violation |',
     );
     const text = describeFindings(findings({ losses }));
-    expect(text).toContain('Redis was started again 4 times and had lost 30 of 900 acknowledged marks');
+    expect(text).toContain('Redis was restarted 4 times and lost 30 of 900 acknowledged test writes');
     expect(text).toContain('not durable: I3 op-1: an accepted execution is unknown');
   });
 
   it('say only at the end of a run that Redis lost nothing', () => {
     const losses = { restarts: 4, marks: 900, lost: 0, longestMs: 0, explained: 0, examples: [] };
-    expect(reportOf([[findings({ losses })]])).toContain('| held |');
-    expect(describeFindings(findings({ losses }))).toContain('had lost 0 of 900 acknowledged marks');
+    expect(reportOf([[findings({ losses })]])).toContain('| all invariants held |');
+    expect(describeFindings(findings({ losses }))).toContain('lost 0 of 900 acknowledged test writes');
   });
 
   it('say that there are no runs', () => {

@@ -132,7 +132,8 @@ async function perform(run: Run, engine: FaultEngine, onStop: (stop: () => unkno
     world.untilBackAt(run.before),
     world.untilAtRest({ timeoutMs: chosen.restMs ?? restMs, nothingMissing }),
   ]);
-  for (const reason of reasons) world.expect(false, `after the load, the router uses more than before: ${reason}`);
+  for (const reason of reasons)
+    world.expect(false, `the router did not return to its level before the load: ${reason}`);
   world.expect(left === undefined || !nothingMissing, String(left));
   if (left !== undefined)
     for (const line of await world.describeUntold()) world.notes.push(`MDM was not notified: ${line}`);

@@ -144,7 +144,7 @@ describe('the losses of a run', () => {
   it('are reported as complaints when appendfsync is `always`', () => {
     expect(lostAlthoughSynced([restarted(), restarted({ appendfsync: 'always', lost: 0 })])).toEqual([]);
     expect(lostAlthoughSynced([restarted({ appendfsync: 'always' })])).toEqual([
-      'Redis lost 50 of 100 acknowledged marks with appendfsync always',
+      'Redis lost 50 of 100 acknowledged test writes despite appendfsync always',
     ]);
   });
 });

@@ -38,7 +38,9 @@ export function lossesOf(events: readonly AnyEvent[], explained: readonly Violat
 export function lostAlthoughSynced(events: readonly AnyEvent[]): string[] {
   return restartsOf(events)
     .filter(({ appendfsync, lost }) => appendfsync === 'always' && lost > 0)
-    .map(({ what, lost, marks }) => `${what} lost ${lost} of ${marks} acknowledged marks with appendfsync always`);
+    .map(
+      ({ what, lost, marks }) => `${what} lost ${lost} of ${marks} acknowledged test writes despite appendfsync always`,
+    );
 }
 
 /** Invariants that a loss can violate. The other invariants do not depend on stored data. */

@@ -82,7 +82,9 @@ async function indexedState(api: ExecutionApi, { startTime, workflowId }: WholeE
   const query = { workflowType: patchWorkflow, startedAfter: startTime - 1, startedBefore: startTime + 1 };
   const { executions } = await api.search(query, { offset: 0, size: 500 });
   const row = executions.find((each) => each.workflowId === workflowId);
-  return row === undefined ? 'no row' : `itself ${row.status} ${row.endTime ?? 'without end'}`;
+  return row === undefined
+    ? 'no row'
+    : `this execution ${row.status}, ${row.endTime === undefined ? 'no end time' : `ended at ${row.endTime}`}`;
 }
 
 /**

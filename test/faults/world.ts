@@ -247,7 +247,7 @@ class WorldActions {
       const now = performance.now();
       if (outstanding + missing < least) [least, progressAt] = [outstanding + missing, now];
       quietSince = outstanding + missing === 0 ? (quietSince ?? now) : undefined;
-      left = `${outstanding} changes that MDM or a college does not know, ${missing} that a reconciler has not repaired`;
+      left = `${outstanding} changes have not reached MDM or another college, and ${missing} executions have not been repaired by a reconciler`;
       if (quietSince !== undefined && now - quietSince >= (nothingMissing ? quietMs : 0)) return (left = '') === '';
       return now - progressAt > timeoutMs * slack || now - startedAt > longestRestMs;
     };

@@ -77,7 +77,7 @@ const engineJump: Case = {
 
 async function jump(world: World, program: string): Promise<void> {
   for (const seconds of jumps) {
-    const what = `clock of the ${program} ${seconds} s`;
+    const what = `a clock jump of the ${program} by ${seconds} s`;
     await outage(world, { what, spares: ['health'], kind: 'clock' }, async () => {
       clock?.set(seconds);
       await pause(6_000);
