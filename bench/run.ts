@@ -27,7 +27,11 @@ export class Stops {
   /** Stops each resource once, however often the method is called. */
   async stopAll(): Promise<void> {
     for (let stop = this.#stops.shift(); stop !== undefined; stop = this.#stops.shift()) {
-      await Promise.resolve(stop()).catch(() => {});
+      try {
+        await stop();
+      } catch {
+        // The other resources are still stopped.
+      }
     }
   }
 }

@@ -5,8 +5,8 @@ import type { Config } from '#lib/config/schema.ts';
 import type { CallBackEnd } from './back-end/call-back-end.ts';
 
 /**
- * The result of a task, with Conductor's status names. No status makes the engine retry the task, because workers
- * repeat failed calls themselves.
+ * The result of a task, with Conductor's status names. None of these statuses makes the engine retry the task,
+ * because workers repeat failed calls themselves.
  */
 export type TaskOutcome =
   | { status: 'COMPLETED'; outputData: Record<string, unknown> }

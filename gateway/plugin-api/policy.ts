@@ -136,8 +136,8 @@ export interface Policy {
  * any plugin starts.
  * @param declaration `schema`: TypeBox object of the parameters (units in the descriptions); `alwaysResponds`,
  *   `needsClient`: where a step of the policy may stand in a pipeline; `check`: detects problems that the schema
- *   cannot; `describe`: the effect of the policy on the OpenAPI document; `limits`, `judge`: for operators, the limits
- *   of its steps and the reasons why they reject requests
+ *   cannot; `describe`: the effect of the policy on the OpenAPI document; `limits`,
+ *   `judge`: the limits of the policy's steps, and the reasons why they reject requests, for operators
  */
 export function declarePolicy<S extends TSchema>(declaration: {
   name: string;

@@ -1,5 +1,5 @@
-// Probes back ends to verify whether a PATCH was applied: reads its resource through a workflow version without an
-// event.
+// Probes back ends to check whether a PATCH was applied: reads the resource of the PATCH through a workflow version that
+// publishes no event.
 
 import { intakeTask, patchWorkflow, readVersion } from '#lib/conductor/definitions/mdm-workflows.ts';
 import type { ExecutedTask, WholeExecution } from '#lib/conductor/executions/execution.ts';
@@ -90,13 +90,13 @@ export function decideByResponse(
 }
 
 /**
- * Returns the time of the PATCH, by which MDM finds the newest notification. The time of the probe would be too late:
- * writes between the PATCH and the probe cause their own notifications. If the worker reported a failure, the time is
- * the end of its task, because the PATCH may have been applied at any time until then. It may even have replaced the
- * value of another PATCH that began later and took less time. The price of this choice is that a write between the
- * start and the end of the task, at this or another college, seems older than the PATCH, although it may be newer. If
- * the worker reported nothing, the time is the start of its task, because the end of the task says nothing about the
- * back end.
+ * Returns the time of the PATCH, which MDM uses to determine the newest notification. The time of the probe would be
+ * too late: writes between the PATCH and the probe cause their own notifications. If the worker reported a failure, the
+ * time is the end of its task, because the PATCH may have been applied at any time until then. It may even have
+ * replaced the value of another PATCH that began later and took less time. The price of this choice is that a write
+ * between the start and the end of the task, at this or another college, seems older than the PATCH, although it may be
+ * newer. If the worker reported nothing, the time is the start of its task, because the end of the task says nothing
+ * about the back end.
  */
 function answeredAt({ status = '', startTime = 0, endTime = 0 }: Partial<ExecutedTask> = {}): { answeredAt?: string } {
   const time = status.startsWith('FAILED') ? endTime : startTime;

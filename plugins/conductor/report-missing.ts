@@ -13,8 +13,8 @@ export interface MissingReport {
 }
 
 /**
- * Checks until nothing is missing. Items that are still missing {@link graceMs} after the engine's first response are
- * logged as errors, at the first check then to which the engine responds, and the check ends.
+ * Checks repeatedly until nothing is missing. Once {@link graceMs} have passed since the engine's first response, the
+ * next check to which the engine responds logs the items that are still missing as errors, and is the last one.
  * @param findMissing called at each check, since another configuration may be active by then; rejects while the engine
  *   does not respond
  */

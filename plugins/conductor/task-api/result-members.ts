@@ -22,7 +22,7 @@ const text: MemberType = {
   expected: 'a string',
   accepts: (value) => ['string', 'number', 'boolean'].includes(typeof value),
 };
-/** The engine accepts numbers as strings, takes an empty string for 0, and cuts off the fraction of a number. */
+/** The engine accepts numbers as strings, treats an empty string as 0, and cuts off the fraction of a number. */
 const integer: MemberType = {
   expected: 'an integer',
   accepts(value) {
@@ -31,8 +31,8 @@ const integer: MemberType = {
   },
 };
 /**
- * The engine also takes 1 and "true" for true. These are refused, so that the router and the engine cannot disagree on
- * whether a result extends the lease. What the engine takes for false is accepted.
+ * The engine also treats 1 and "true" as true. These are refused, so that the router and the engine cannot disagree on
+ * whether a result extends the lease. Every value that the engine treats as false is accepted.
  */
 const boolean: MemberType = {
   expected: 'true or false',
