@@ -275,7 +275,7 @@ describe('a history in which something is wrong', () => {
       [invoke({ router: 'two' }), stopped('one'), closed()],
       'I5 closed without a response (ECONNRESET) although its router was running',
     ],
-    ['I2: MDM was not notified', good.slice(0, -1), 'I2 a 2xx PATCH of which MDM did not hear'],
+    ['I2: MDM was not notified', good.slice(0, -1), 'I2 MDM was not notified of a PATCH that got a 2xx'],
     ['I2: MDM counted a change twice', [...good, notified()], 'I2 MDM counted 2 notifications of one request'],
     [
       'I2: MDM was notified of a change that was not applied',

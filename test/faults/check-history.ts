@@ -143,7 +143,7 @@ function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generato
   if (effective > 0 && applied.length === 0) yield 'MDM was told of a change that nobody applied';
 }
 
-const notHeard = 'a 2xx PATCH of which MDM did not hear';
+const notHeard = 'MDM was not notified of a PATCH that got a 2xx';
 const hasAnother = "the cccid differs from that at the person's own college:";
 
 /** Returns true when the reconciler may still repair a violation. */

@@ -178,7 +178,7 @@ describe('writes', () => {
   it('count as lost or doubled according to the violations of I1 and I2', () => {
     const violations = [
       { invariant: 'I1', subject: 'a', what: 'one key was applied 2 times' },
-      { invariant: 'I2', subject: 'a', what: 'a 2xx PATCH of which MDM did not hear' },
+      { invariant: 'I2', subject: 'a', what: 'MDM was not notified of a PATCH that got a 2xx' },
       { invariant: 'I2', subject: 'a', what: 'MDM counted 2 notifications of one request' },
       { invariant: 'I5', subject: 'a', what: 'ended 2 times' },
     ] as const;

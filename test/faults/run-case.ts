@@ -133,7 +133,7 @@ async function perform(run: Run, engine: FaultEngine, onStop: (stop: () => unkno
     world.untilAtRest({ timeoutMs: chosen.restMs ?? restMs, nothingMissing }),
   ]);
   for (const reason of reasons)
-    world.expect(false, `the router did not return to its level before the load: ${reason}`);
+    world.expect(false, `after the load, the router still holds more resources than before it: ${reason}`);
   world.expect(left === undefined || !nothingMissing, String(left));
   if (left !== undefined)
     for (const line of await world.describeUntold()) world.notes.push(`MDM was not notified: ${line}`);

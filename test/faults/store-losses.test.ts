@@ -46,7 +46,7 @@ const judge = (...events: AnyEvent[]) => {
 
 const unknown = 'I3 an accepted execution is unknown';
 const gone = 'I3 an acknowledged execution is gone from its engine';
-const untold = 'I2 a 2xx PATCH of which MDM did not hear';
+const untold = 'I2 MDM was not notified of a PATCH that got a 2xx';
 const twice = 'I1 one PATCH was sent to the back end 2 times';
 const accepted = (at: number) => [invoke(at - 10), answer(at, 202)];
 const asked = (at: number) => [

@@ -16,7 +16,7 @@ import type { AnyEvent, FaultDescription, History, Route } from './history.ts';
 import { countMissing, type Levels, notBack, readLevels } from './levels.ts';
 import { type Load, type LoadOptions, startLoad } from './load.ts';
 import { describeUntold } from './untold.ts';
-import type { Operations } from './operations.ts';
+import type { Operations, Outcome } from './operations.ts';
 import { observeExecutions } from './observe-executions.ts';
 import { type Observation, observePersons, type Persons } from './persons.ts';
 
@@ -109,6 +109,18 @@ class WorldActions {
   /** Records a complaint unless `fact` holds. */
   expect(fact: boolean, complaint: string): void {
     if (!fact) this.complaints.push(complaint);
+  }
+
+  /**
+   * Records a complaint when a request got another outcome than the expected ones.
+   * @param subject start of the complaint, such as `a request in flight`
+   * @param expected statuses; undefined: the connection ended without a response
+   */
+  expectStatus(subject: string, { status, problem }: Outcome, expected: readonly (number | undefined)[]): void {
+    const nameOf = (each: number | undefined) => String(each ?? 'no response');
+    const got = problem === undefined ? nameOf(status) : `${nameOf(status)} ${problem}`;
+    const allowed = new Intl.ListFormat('en', { type: 'disjunction' }).format(expected.map(nameOf));
+    this.expect(expected.includes(status), `${subject} got ${got}, not ${allowed}`);
   }
 
   /**

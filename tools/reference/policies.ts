@@ -48,7 +48,9 @@ function formatPolicy({ name, schema, alwaysResponds, needsClient }: PolicyDecla
     meaningOf(type),
   ]);
   const order = [
-    needsClient === true ? ['This policy needs the client, so a step with it must come after `bearer`, unless both have a condition.'] : [],
+    needsClient === true
+      ? ['This policy needs the client, so a step with it must come after `bearer`, unless both have a condition.']
+      : [],
     alwaysResponds === true
       ? [
           'This policy always responds, so a step with it must be the last one of its pipeline, unless the step has a condition.',

@@ -34,8 +34,7 @@ async function tryMood(world: World, mood: Exclude<BackEndMood, 'good'>): Promis
   const end = performance.now() + 4_000;
   const client = async (send: () => Promise<Outcome>) => {
     while (performance.now() < end) {
-      const { status } = await send();
-      world.expect(status === 504 || allowed[mood].includes(status ?? 0), `${mood}: a request got ${status}`);
+      world.expectStatus(`${mood}: a request`, await send(), [504, ...allowed[mood]]);
       await pause(100);
     }
   };

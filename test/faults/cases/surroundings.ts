@@ -42,8 +42,8 @@ const providerAwayAtStart: Case = {
       await world.kill(router);
       await router.start();
       for (let count = 0; count < 5; count++) {
-        const { status, problem } = await operations.movie();
-        world.expect(status === 503, `a request with a good token that cannot be checked got ${status} ${problem}`);
+        const outcome = await operations.movie();
+        world.expectStatus('a request with a good token that cannot be checked', outcome, [503]);
         await operations.refused();
         await operations.health();
       }

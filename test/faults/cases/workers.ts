@@ -93,9 +93,9 @@ async function stateOfTask({ engine }: World, op: string): Promise<string | unde
 
 /** Expects 504 (unknown outcome) for requests whose worker died; a read may also get 200, because it can run again. */
 function expectLost(world: World, outcomes: readonly Outcome[], reads: ReadonlySet<string>): void {
-  for (const { op, status } of outcomes) {
-    const isExpected = status === 504 || (status === 200 && reads.has(op));
-    world.expect(isExpected, `a ${reads.has(op) ? 'read' : 'write'} got ${status}`);
+  for (const outcome of outcomes) {
+    if (reads.has(outcome.op)) world.expectStatus('a read', outcome, [200, 504]);
+    else world.expectStatus('a write', outcome, [504]);
   }
 }
 
@@ -158,7 +158,7 @@ const after: Case = {
     // Reports reach the router, but the router's responses do not reach the workers.
     world.proxies.api.freezeAnswers();
     world.proxies.backEnds.thaw();
-    for (const { status } of await Promise.all(sent)) world.expect(status === 200, `a request got ${status}, not 200`);
+    for (const outcome of await Promise.all(sent)) world.expectStatus('a request', outcome, [200]);
     await kill(world, after.name);
     await replace(world, after.name);
   },
@@ -172,7 +172,7 @@ const allGone: Case = {
     await outage(world, { what: allGone.name, spares: withoutExecution, kind: 'worker' }, async () => {
       await Promise.all(world.workers.map((workers) => world.kill(workers)));
       const outcomes = await Promise.all(sendSome(world));
-      for (const { status } of outcomes) world.expect(status === 504 || status === 503, `a request got ${status}`);
+      for (const outcome of outcomes) world.expectStatus('a request', outcome, [503, 504]);
       await Promise.all(world.workers.map((workers) => workers.start()));
     });
   },
