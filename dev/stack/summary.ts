@@ -14,8 +14,9 @@ type Summarised = Pick<
 
 /** These lines follow the line about the engine when other programs must not open its database. */
 const hiddenDatabase = [
-  "Its SQLite file is open inside Docker's virtual machine, so no other program may open it: event records are not",
-  'pruned, and the command `events` does not work, not even with --database. With Java, both work.',
+  "Its SQLite file is open inside Docker's virtual machine, so no other program may open it:",
+  'event records are not pruned, and the command `events` does not work, not even with --database.',
+  'With Java, both work.',
 ];
 
 /**

@@ -24,7 +24,7 @@ describe('summary', () => {
   });
 
   it('says what does not work when the database is in a virtual machine, where no other program may open it', async () => {
-    const said = 'records are not pruned';
+    const said = 'event records are not pruned';
     expect(summary(await readSettings({}, { isShared: async () => false }), 'Docker')).toContain(said);
     expect(summary(await readSettings({}, { isShared: async () => true }), 'Docker')).not.toContain(said);
   });
