@@ -17,7 +17,7 @@ const apiEndpoint = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          'host name of this endpoint; default any; endpoints of different hosts must differ in path or method too',
+          'host name of this endpoint; any host when absent; two endpoints must differ in path or method even if their hosts differ',
       }),
     ),
     summary: Type.Optional(Type.String({ minLength: 1, description: 'one line for readers of the OpenAPI document' })),

@@ -30,7 +30,7 @@ const parameters = Type.Object(
       Type.Enum(['oauth2', 'conductor'], {
         default: 'oauth2',
         description:
-          'request and response: `oauth2` as in RFC 6749; `conductor` as Conductor SDKs send and expect them',
+          'format of the request and the response: `oauth2` = as in RFC 6749; `conductor` = as Conductor SDKs send and expect them',
       }),
     ),
     maxFailuresPerClient: attempts('limit on wrong secrets from one address for one client', 10),

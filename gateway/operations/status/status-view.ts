@@ -23,7 +23,10 @@ export interface StatusViewOptions {
 export function statusView(status: Status, options: StatusViewOptions): Html {
   return html`${health(status)} ${charts(options.chartedRoute)}
     <section>
-      <h2>Failures <small>5xx responses from this router since it started: the 20 latest kinds</small></h2>
+      <h2>
+        Failures
+        <small>5xx responses since the router started, grouped by request and problem: the 20 latest groups</small>
+      </h2>
       ${failuresTable(status.failures)}
     </section>
     <section>

@@ -39,7 +39,10 @@ function checkTasks(file: DefinitionFile<WorkflowDefinition>): string[] {
     seen.add(task.taskReferenceName);
     for (const message of checkSwitch(task)) report(path, message);
     if (task.retryCount !== undefined)
-      report([...path, 'retryCount'], 'belongs to the task definition, whose retryCount it would replace');
+      report(
+        [...path, 'retryCount'],
+        'must not be set in a workflow, because it would replace the retryCount of the task definition: set it there',
+      );
     if (task.type === 'EVENT' && task.sink !== undefined && !isEngineSink(task.sink)) {
       report([...path, 'sink'], `only the engine's own queues carry events: the sink must begin with "conductor"`);
     }

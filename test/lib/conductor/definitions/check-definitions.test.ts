@@ -646,7 +646,7 @@ describe('the timeout budget', () => {
     [
       'a task whose number of retries the workflow replaces',
       ({ set }) => set('workflows/college-adaptorWF.v2.json', ['tasks', 0, 'retryCount'], 2),
-      /^workflows\/college-adaptorWF\.v2\.json:\d+:\d+: tasks\[0\]\.retryCount: belongs to the task definition, whose retryCount it would replace$/,
+      /^workflows\/college-adaptorWF\.v2\.json:\d+:\d+: tasks\[0\]\.retryCount: must not be set in a workflow, because it would replace the retryCount of the task definition: set it there$/,
     ],
     [
       'a routed task whose timeout only raises an alert',
