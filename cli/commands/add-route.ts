@@ -78,7 +78,8 @@ async function runAddRoute(options: AddRouteOptions, { args, host }: CommandCont
 }
 
 /**
- * Returns one line that lists all names and keys of the route that are already used, and one for each overlap of paths.
+ * Returns one line that lists all names and keys of the route that are already used, if there are any, and one line for
+ * each overlap of paths.
  */
 async function findTaken(
   route: RouteToAdd,

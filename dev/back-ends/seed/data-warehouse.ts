@@ -1,5 +1,5 @@
-// Seed data of the data warehouse: a sync of each college, derived from its records, and an empty sync of a third
-// college.
+// Seed data of the data warehouse: a sync for each college that has records, derived from them, and an empty sync for a
+// college without an adaptor.
 
 import { randomUUID } from 'node:crypto';
 import type { College, Section } from '../college-records.ts';

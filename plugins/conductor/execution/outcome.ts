@@ -56,7 +56,10 @@ export function endingOfError(error: unknown): ExecutionEnding {
   return { problem: toProblem(error).code, clientGone: false };
 }
 
-/** Resolves when the execution has ended. With a 202, the response is sent before the execution ends. */
+/**
+ * Resolves with how the request ended: after a 202, when the execution has ended or is no longer followed; otherwise, as
+ * soon as the outcome is known.
+ */
 export async function endingOf(outcome: Promise<Outcome>): Promise<ExecutionEnding> {
   const settled = await outcome;
   if (settled.kind === 'accepted') return settled.settled;

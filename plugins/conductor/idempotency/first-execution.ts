@@ -31,7 +31,7 @@ export interface KeyedStart {
   /** Workflow definition that the request starts. */
   readonly workflow: string;
   readonly request: InboundRequest;
-  /** Nothing is started from this time on (performance.now()): the response deadline. */
+  /** Time (performance.now()) from which nothing is started any more. */
   readonly startBefore: number;
 }
 

@@ -273,7 +273,7 @@ describe('a client with many requests', () => {
     await vi.waitFor(() => expect(order).toEqual(['modest']), { timeout: 120_000 });
   });
 
-  it('may queue four requests for each slot left free: 4/5 of the queue alone, 4/9 each with a second client', () => {
+  it('may queue four requests for each slot left free: a single client 4/5 of the queue, two clients 4/9 each', () => {
     const { limiter, fill, queue } = createQueue(45);
     const bulkhead = createBulkhead();
     fill(of(bulkhead, 'greedy'), 1);
