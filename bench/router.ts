@@ -18,7 +18,7 @@ const help = `Usage: npm run bench:router [-- options]
 Compares the router with bare Express 4. The client, the worker and the engine use almost no time. The Express targets:
 
   express             responds by itself: one exchange
-  express-calls       makes the three engine calls of an execution itself for each response: four exchanges
+  express-calls       for each response, makes three calls to the engine: four exchanges with the client's
   express-exchanges   uses a worker as the router does: the client's exchange, the worker's exchange, two engine calls
 
 ${loadFlagsHelp}  --help                   this text
@@ -38,7 +38,7 @@ process.exit(
       return client;
     };
     const express = { name: 'express', text: 'bare Express 4', client: clientOf(programs.expressUrl) };
-    const calls = { ...express, name: 'express-calls', text: "bare Express 4 that makes the engine's calls itself" };
+    const calls = { ...express, name: 'express-calls', text: 'bare Express 4 that calls the engine itself' };
     const exchanges = { ...express, name: 'express-exchanges', text: 'bare Express 4 between a worker and the engine' };
     const router = { name: 'router', text: 'the router on a stub engine', client: clientOf(programs.routerUrl) };
     const targets = [

@@ -14,7 +14,7 @@ const poll = { path: `/api/tasks/poll/batch/${floorWorkflow.task}?count=1&timeou
 export function createFloor(engine: HttpClient): Target {
   return {
     name: 'floor',
-    text: "the engine's four calls from one process",
+    text: 'the four calls to the engine, from one process',
     usesEngine: true,
     async request() {
       await engine.text(start);

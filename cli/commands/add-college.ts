@@ -179,7 +179,7 @@ function describe(college: College, { folder, targets, changed, undo }: Added): 
         ],
       ]),
       '',
-      'With npm start: start it again, and nothing more is needed. In a deployment:',
+      'If you use npm start, restart it; nothing else is needed. In a deployment:',
       ...(handlers.length === 0 ? [] : ['- register the event handler with apply']),
       `- reload the routers, and run workers beside the ${targets.some(({ isAdaptor }) => isAdaptor) ? 'adaptor' : 'back end'}`,
       ...undo,

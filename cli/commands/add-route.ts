@@ -168,7 +168,7 @@ function describe(
       ...alignColumns(targets),
       ...(isOpen ? ['every client with a token may write there; use --write-scope to require a scope'] : []),
       '',
-      `With npm start: start it again, and nothing more is needed. In a deployment: register it with apply, and set ${key} for the workers.`,
+      `If you use npm start, restart it; nothing else is needed. In a deployment: register the definitions with apply, and set ${key} for the workers.`,
       undo,
     ],
     json: { ok: true, route: name, paths, methods, strip, key, url, created, changed },
