@@ -88,7 +88,7 @@ describe('service-router check', () => {
     const nothing = await runCli(['check', '--dir', copy.dir]);
     expect(nothing.exitCode).toBe(1);
     expect(nothing.stderr).toMatch(
-      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*\.action: versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as versions: \{ 1: 10, 2: 90 \}\n/,
+      /^gateway\.config\.yml:\d+:\d+: pipelines\.movies\..*\.action: versions: the shares sum to 0, so no version would get a request: give at least one version a share above 0, such as `versions: \{ 1: 10, 2: 90 \}`\n/,
     );
     expect(nothing.stderr).toMatch(/\n1 problem\n$/);
   });

@@ -156,7 +156,7 @@ const prunes = (kind: EngineKind) => {
     const unasked = await prune('--older-than', '0.01s');
     expect(unasked).toMatchObject({ exitCode: 2, stdout: expect.stringContaining('confirmation needs a terminal') });
     const refused = await pruneOnTerminal('n', '--older-than', '0.01s');
-    expect(refused).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^executions +which/) });
+    expect(refused).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^executions +rule/) });
     expect(refused.stderr).toMatch(/^Delete executions and event records \(\d+ in all\) at \S+\? \[y\/N\] /);
     expect(await count()).toBe(before);
   });
