@@ -128,7 +128,7 @@ function eitherOf(own: Response, problem: Response): Response {
   for (const name of names) {
     const [ofOwn, ofProblem] = [own.headers?.[name], problem.headers?.[name]];
     const same = JSON.stringify(ofOwn) === JSON.stringify(ofProblem);
-    headers[name] = same ? (ofOwn as Reference) : optional(name, ofOwn ?? ofProblem);
+    headers[name] = same ? (ofOwn as Reference) : optional(ofOwn ?? ofProblem);
   }
   return {
     description: `${own.description} From the router itself: ${problem.description}`,
@@ -141,8 +141,10 @@ function eitherOf(own: Response, problem: Response): Response {
  * Returns a header field as optional, because only one of two alternative responses has it, or because the two define
  * it differently.
  */
-function optional(name: string, header: Header | Reference | undefined): Header {
+function optional(header: Header | Reference | undefined): Header {
   const description =
-    header !== undefined && 'description' in header ? header.description : `${name}, where it applies.`;
+    header !== undefined && 'description' in header
+      ? header.description
+      : 'Present only in some of the responses with this status.';
   return { description, schema: { type: 'string' } };
 }

@@ -67,7 +67,7 @@ export function createProblemList(): ProblemPage {
     ({ type, code, status, title }) =>
       `<dt><a href="${type}"><code>${code}</code></a> <span class="status">${status}</span></dt><dd>${escape(title)}</dd>`,
   );
-  const html = `<h1>Problems</h1>\n<p>Every error response that the router itself sends (RFC 9457). Those of the OAuth token endpoint follow RFC 6749, section 5.2, instead.</p>\n<dl>\n${items.join('\n')}\n</dl>`;
+  const html = `<h1>Problems</h1>\n<p>The types of the problem documents (RFC 9457) that the router itself sends. For errors that have a code in RFC 6749, section 5.2, the OAuth token endpoint sends that code instead.</p>\n<dl>\n${items.join('\n')}\n</dl>`;
   const text = all.map(({ type, status, title }) => `${status}  ${type}  ${title}`).join('\n');
   return createPage('Problems', { html, text, json: { problems: all } });
 }

@@ -32,6 +32,7 @@ afterAll(async () => {
 });
 
 const now = () => Math.floor(Date.now() / 1_000);
+const nextYear = now() + 365 * 86_400;
 const token = ({ header = {}, claims = {} }: TokenParts = {}, by = key) =>
   createToken(by, mint, { header, claims: { client_id: 'demo', scope: 'sisdata_W', ...claims } });
 
@@ -85,6 +86,11 @@ describe('a token that is refused', () => {
       /it has expired \(20\d\d-.*Z\): get another one/,
     ],
     ['not-yet-valid', () => token({ claims: { nbf: now() + 600 } }), /not valid before 20\d\d-.*: do the clocks/],
+    [
+      'not-yet-valid',
+      () => token({ claims: { nbf: now() - 600, iat: nextYear } }),
+      new RegExp(`not valid before ${new Date(nextYear * 1_000).toISOString()}: do the clocks`),
+    ],
     ['too-long-life', () => token({ claims: { exp: now() + 90 * 86_400 } }), /oauth\.maxTokenSeconds allows 86400 s/],
     ['sender-constrained', () => token({ claims: { cnf: { jkt: 'x' } } }), /bound to a key of its holder/],
   ];

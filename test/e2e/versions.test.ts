@@ -301,11 +301,11 @@ describe('the guard', () => {
     routers.behaviours.set(2, answers(2));
     expect(Object.values(await versionsAt(guarded, clients(20)))).toEqual(Array(20).fill('1'));
     expect(await outOf(guarded, '1')).toBe(0);
-    const line = logOf(guarded).filter(({ msg }) => msg.includes('gets no new traffic'));
+    const line = logOf(guarded).filter(({ msg }) => msg.includes('the router does not choose it'));
     expect(line).toHaveLength(1);
     expect(line[0]).toMatchObject({ level: 'error', route: 'adaptor', workflow: routers.workflow, workflowVersion: 2 });
     const ready = (await call(`${guarded.operationsUrl}/health/ready`)).json<{ notices: Record<string, string[]> }>();
-    expect(ready.notices['versions']).toEqual(['adaptor: version 2 failed too often and gets no new traffic']);
+    expect(ready.notices['versions']).toEqual(['adaptor: version 2 failed too often; the router no longer chooses it']);
     expect(await metric(guarded, 'router_version_seconds_count', { version: '2', outcome: 'failed' })).toBeGreaterThan(
       20,
     );

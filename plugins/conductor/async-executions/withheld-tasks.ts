@@ -38,11 +38,11 @@ export interface WithheldTasksOptions {
    * paused.
    */
   readonly maxWithheldMs?: number;
+  /** Time after which the router stops trying to return a task to the engine, in milliseconds; default 600,000. */
+  readonly maxRequeueMs?: number;
   readonly log: Logger;
 }
 
-/** Time after which the router stops trying to return a task to the engine, in milliseconds. */
-const maxRequeueMs = 10 * 60_000;
 const firstPauseMs = 50;
 const longestPauseMs = 1_000;
 
@@ -102,7 +102,7 @@ export class WithheldTasks {
   async #dispatchLater(task: Task): Promise<void> {
     const heldSince = performance.now();
     const heldMs = () => performance.now() - heldSince;
-    const { maxWithheldMs = 10_000, requeue } = this.#options;
+    const { maxWithheldMs = 10_000, maxRequeueMs = 600_000, requeue } = this.#options;
     const { signal } = this.#stopped;
     for (let pauseMs = firstPauseMs; heldMs() < maxRequeueMs; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
@@ -112,6 +112,11 @@ export class WithheldTasks {
       if (state === 'ended') return;
       if (heldMs() >= maxWithheldMs && (await requeue(task))) return;
     }
+    const { taskDefName: taskType, taskId, workflowInstanceId: executionId } = task;
+    this.#options.log.error(
+      { taskType, taskId, executionId },
+      'a withheld task could not be returned to the engine; it ends at the response timeout of its task type',
+    );
   }
 
   async #stateOf(task: Task): Promise<'running' | 'ended' | 'undecided'> {

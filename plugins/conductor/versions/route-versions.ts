@@ -59,7 +59,7 @@ export class RouteVersions {
   get notices(): string[] {
     const { guarded } = this.#options;
     return [...(guarded?.guard.removed ?? [])].map(
-      (version) => `${routesOf(guarded)}: version ${version} failed too often and gets no new traffic`,
+      (version) => `${routesOf(guarded)}: version ${version} failed too often; the router no longer chooses it`,
     );
   }
 
@@ -121,7 +121,7 @@ export class RouteVersions {
     const { own, others } = removal;
     this.#dependencies.log.error(
       { route: routesOf(guarded), workflow, workflowVersion: version },
-      `version ${version} failed too often (${describe(own)} requests; the other versions: ${describe(others)}) and gets no new traffic until gateway.config.yml changes the versions, shares or versionGuard of this route, or this router restarts`,
+      `version ${version} failed too often (${describe(own)} requests; the other versions: ${describe(others)}): the router does not choose it until gateway.config.yml changes the versions, shares or versionGuard of this route, or this router restarts`,
     );
   }
 }

@@ -63,8 +63,11 @@ const sentences: Readonly<Record<InvalidTokenReason, (claims: ShownClaims, confi
   audience: (claims, config) =>
     `its audience is ${claims.audience ?? 'absent'}; oauth.audience is ${config['oauth.audience'] ?? ''}`,
   expired: ({ expiresAt }) => `it has expired${expiresAt === undefined ? '' : ` (${expiresAt})`}: get another one`,
-  'not-yet-valid': (claims) =>
-    `it is not valid before ${claims.notBefore ?? claims.issuedAt ?? 'a later time'}: do the clocks of the router and the provider agree?`,
+  'not-yet-valid': (claims) => {
+    const validFrom = laterOf(claims.notBefore, claims.issuedAt);
+    const when = validFrom === undefined ? 'it is not valid yet' : `it is not valid before ${validFrom}`;
+    return `${when}: do the clocks of the router and the provider agree?`;
+  },
   'too-long-life': (claims, config) =>
     `it is valid from ${claims.issuedAt ?? 'now'} to ${claims.expiresAt ?? 'an unknown time'}; oauth.maxTokenSeconds allows ${config['oauth.maxTokenSeconds']} s`,
   'sender-constrained': () =>
@@ -81,3 +84,11 @@ const sentencesOfOpaque: Partial<typeof sentences> = {
   audience: (_, config) =>
     `its introspection response does not have oauth.audience (${config['oauth.audience'] ?? ''}) in aud`,
 };
+
+/** Returns the later of two times in RFC 3339 with the same offset. */
+function laterOf(one: string | undefined, other: string | undefined): string | undefined {
+  return [one, other]
+    .filter((time) => time !== undefined)
+    .sort()
+    .at(-1);
+}

@@ -14,12 +14,17 @@ const task = (workflowInstanceId: string, workflowType = 'college-adaptorWF') =>
 function setUp(
   tasks: Task[],
   answers: (WorkflowStatus | Error)[],
-  { waitedFor = [], refusals = 0, ...times }: { waitedFor?: string[]; refusals?: number; maxWithheldMs?: number } = {},
+  {
+    waitedFor = [],
+    refusals = 0,
+    ...times
+  }: { waitedFor?: string[]; refusals?: number; maxWithheldMs?: number; maxRequeueMs?: number } = {},
 ) {
   const looks: string[] = [];
   const returned: Task[] = [];
   const requeued: Task[] = [];
   const omitted: Task[] = [];
+  const errors: [fields: object, message: string][] = [];
   const engine = {
     pollTasks: async () => tasks,
     async getStatus(workflowId: string): Promise<ExecutionStatus> {
@@ -38,9 +43,11 @@ function setUp(
     onOmitted: (some) => void omitted.push(...some),
     ...times,
     requeue: async (one) => requeued.push(one) > refusals,
-    log: createLog('test', 'silent'),
+    log: Object.assign(createLog('test', 'silent'), {
+      error: (fields: object, message: string) => void errors.push([fields, message]),
+    }),
   });
-  return { withheld, looks, returned, requeued, omitted, poll: () => withheld.poll('intake', { count: 1 }) };
+  return { withheld, looks, returned, requeued, omitted, errors, poll: () => withheld.poll('intake', { count: 1 }) };
 }
 
 describe('a polled task', () => {
@@ -94,6 +101,24 @@ describe('a polled task', () => {
     expect(await poll()).toEqual([]);
     await pollUntil('the task to be returned', () => requeued.length > refusals);
     expect([requeued.length, returned]).toEqual([refusals + 1, []]);
+  });
+
+  it('that the engine never takes back: logged as an error, because nobody can report its result', async () => {
+    const refusals = Number.POSITIVE_INFINITY;
+    const { poll, returned, errors } = setUp([task('a')], ['PAUSED'], {
+      refusals,
+      maxWithheldMs: 10,
+      maxRequeueMs: 20,
+    });
+    expect(await poll()).toEqual([]);
+    await pollUntil('the error to be logged', () => errors.length > 0);
+    expect(errors).toEqual([
+      [
+        { taskType: 'intake', taskId: 't-a', executionId: 'a' },
+        'a withheld task could not be returned to the engine; it ends at the response timeout of its task type',
+      ],
+    ]);
+    expect(returned).toEqual([]);
   });
 
   it('of a fetch that ends after the stop: returned to the engine', async () => {

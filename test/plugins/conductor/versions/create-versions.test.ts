@@ -81,7 +81,7 @@ describe('createVersions', () => {
     const second = load({ ...place, pinned: sharesOf([1, 50], [2, 50]) });
     second.activate();
     await first.stop();
-    expect(second.at[0].notices).toEqual(['movies: version 2 failed too often and gets no new traffic']);
+    expect(second.at[0].notices).toEqual(['movies: version 2 failed too often; the router no longer chooses it']);
     expect(await gauge()).toEqual([
       [1, 0],
       [2, 1],

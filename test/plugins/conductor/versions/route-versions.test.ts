@@ -97,7 +97,7 @@ describe('RouteVersions', () => {
       [1, 0],
       [2, 1],
     ]);
-    expect(versions.notices).toEqual(['movies: version 2 failed too often and gets no new traffic']);
+    expect(versions.notices).toEqual(['movies: version 2 failed too often; the router no longer chooses it']);
     expect(new Set(clients.map((client) => ask(client).version))).toEqual(new Set([1]));
   });
 
