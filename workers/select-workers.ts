@@ -45,8 +45,8 @@ export function selectWorkers(config: Config, own: WorkerRegistry = workers): Se
 function describeProblem(name: string, known: ReadonlyMap<string, unknown>, pool: Pool): string {
   if (known.has(name)) {
     return pool === 'domain'
-      ? `${name} has no tasks in a domain: leave workers.domain empty`
-      : `${name} has tasks in domains only: set workers.domain`;
+      ? `${name} runs only in the default pool: leave workers.domain empty`
+      : `${name} runs only in task domains: set workers.domain`;
   }
   const backEnd = /^(.+)_intake$/.exec(name)?.[1] ?? '';
   const address = isBackEndName(backEnd) ? `; to add a back end named ${backEnd}, set ${keyOfBackEnd(backEnd)}` : '';

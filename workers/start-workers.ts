@@ -28,8 +28,8 @@ export interface StartWorkersOptions {
   /** The configuration, which must contain `workers.clientId` and `workers.clientSecret`. */
   config: Config;
   /**
-   * The gateway's own workers, as returned by `findWorkers`; a plain back end needs no worker of its own. Default: the
-   * workers of the product.
+   * The gateway's workers, as returned by `findWorkers`, without the generic workers for `backEnd.<name>.url`, which
+   * the configuration adds. Default: the workers of the product.
    */
   workers?: WorkerRegistry;
   log: Logger;

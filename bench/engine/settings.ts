@@ -14,7 +14,10 @@ export interface Setting {
   readonly only?: 'sqlite' | 'postgresql';
 }
 
-/** The JVM options of both engines: both JIT compilers and a larger heap, as in production. */
+/**
+ * JVM options that replace those of the embedded engine. As in production, the heap is larger than 384 MiB and C1 is not
+ * the only compiler; unlike in production, the garbage collector is ParallelGC.
+ */
 export const productionJava: readonly string[] = [
   '-Xmx1g',
   '-XX:+UseParallelGC',

@@ -13,7 +13,7 @@ export interface Figures {
   readonly requests: number;
   readonly failures: number;
   readonly firstFailure?: string;
-  /** Calls that the engine served per request; absent when the target does not use the engine. */
+  /** Calls that the engine served per request; absent when they were not counted. */
   readonly engineCallsPerRequest?: number;
   /** Calls that the back end served per request, above 1 when tasks ran twice; absent when calls are not counted. */
   readonly backEndCallsPerRequest?: number;
@@ -25,7 +25,7 @@ export interface Figures {
 
 /** Counts during a sample. */
 export interface Counted {
-  /** Calls that the engine served; absent when the target does not use the engine. */
+  /** Calls that the engine served; absent when they were not counted. */
   readonly engineCalls?: number;
   /** Calls that the back end served; absent when they are not counted. */
   readonly backEndCalls?: number;

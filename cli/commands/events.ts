@@ -29,7 +29,7 @@ export interface EventsOptions extends FolderOptions {
 export const eventsCommand: CommandDefinition<EventsOptions> = {
   name: 'events',
   description:
-    'Show the events of each event handler, what each event started, or why it was skipped. Reads the engine database.',
+    'Show the events of each event handler, and what each event started or why it was skipped. Reads the engine database.',
   exitCodes: {
     0: 'the events are shown, if any',
     1: 'error: there is no database, or it is unreachable',
@@ -140,7 +140,7 @@ function outcomeOf({
     const was = [method, responseStatus === undefined ? undefined : `with status ${responseStatus}`].filter(
       (part) => part !== undefined,
     );
-    return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` in ${source}`}: the condition does not hold (${condition ?? 'not recorded'})`;
+    return `${was.join(' ') || 'an event'}${source === undefined ? '' : ` in execution ${source}`}: the handler's condition is false (${condition ?? 'the condition was not recorded'})`;
   }
   if (failure !== undefined) return failure;
   return state === 'IN_PROGRESS'

@@ -162,7 +162,11 @@ function describeReport({ failure, ...report }: PruneReport, { address, skipped 
   const problems = failure === undefined ? [] : linesOf(failure);
   const lines = [
     `${address}: ${countOf(executions, 'execution')} deleted`,
-    ...(kept > 0 ? [`${countOf(kept, 'execution')} kept (other route, running again, or refused by the engine)`] : []),
+    ...(kept > 0
+      ? [
+          `${countOf(kept, 'execution')} kept (they belong to another route, are running again, or the engine refused to delete them)`,
+        ]
+      : []),
     ...(orphans > 0
       ? [
           `${countOf(orphans, 'index row')} without an execution${events === null ? ": deletion needs the engine's database" : ', now deleted'}`,

@@ -55,7 +55,7 @@ export const tokenCommand: CommandDefinition<TokenOptions> = {
       .option('--token-file <file>', 'check the token in this file; - is standard input')
       .option(
         '--router [url]',
-        "get the token at the router's token path (default: from the identity provider, oauth.issuer or the one in the running stack)",
+        "get the token at the router's token path (default: directly from the identity provider, which is oauth.issuer or that of the running stack)",
       )
       .option('--client-id <id>', 'OAuth client (default: ops.clientId)')
       .option('--client-secret <secret>', 'its secret; command lines are visible to others, so prefer OPS_CLIENTSECRET')

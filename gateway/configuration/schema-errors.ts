@@ -32,7 +32,10 @@ export function schemaErrors(errors: readonly ErrorObject[], unknown = 'key'): S
     });
 }
 
-/** Returns the types that the other branches of a union accept, for a value that is not the constant of one branch. */
+/**
+ * For a `const` error in a branch of a union, returns the types that the other branches accept, so that the message
+ * names all alternatives. Returns an empty list for any other error.
+ */
 function otherTypes(
   { keyword, instancePath, schemaPath }: ErrorObject,
   unions: readonly ErrorObject[],

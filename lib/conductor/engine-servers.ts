@@ -79,7 +79,7 @@ export class EngineServers {
     const deadline = performance.now() + call.timeoutMs;
     let failure: unknown = new EngineError(
       'unreachable',
-      `${call.method} ${call.path.split('?', 1)[0]}: no time is left`,
+      `${call.method} ${call.path.split('?', 1)[0]}: the deadline passed before the call was sent`,
     );
     for (const server of this.#rotation()) {
       const timeoutMs = Math.round(deadline - performance.now());

@@ -20,7 +20,7 @@ export const oauth = {
   'oauth.introspectionRequiresAudience': withDefault(
     Type.Boolean({
       description:
-        'rejects opaque tokens whose introspection response has no `aud` when `oauth.audience` is set; set `false` for a provider that returns no `aud`',
+        'when `oauth.audience` is set, rejects opaque tokens whose introspection response has no `aud`; set `false` for a provider that returns no `aud`',
     }),
     true,
   ),

@@ -69,7 +69,7 @@ export const router = {
   'router.maxBodyBytes': bytes('largest request body', 262_144),
   'router.maxResponseBytes': bytes('largest response from a back end', 8_388_608),
   'router.resultBytes': optionalCount(
-    'total size of task results over 64 KiB that are read from workers concurrently; further results wait; 1/32 of the heap when absent (bytes)',
+    'limit on the total size of large task results (over 64 KiB each) that are read from workers concurrently; further ones wait; 1/32 of the heap when absent (bytes)',
   ),
   'router.requestHeaders': list('request headers passed to back ends besides the built-in allow-list', []),
   'router.responseHeaders': list('back-end headers passed to clients besides the built-in allow-list', []),

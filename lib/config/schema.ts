@@ -161,7 +161,7 @@ const operations = {
     'service-router:records:',
   ),
   'records.max': optionalCount(
-    'limit on records of executions in `redis.url`; beyond it, the record of the execution that ended first is dropped, or of the one that started first if none has ended, and that execution is never pruned; no limit when absent',
+    'limit on records of executions in `redis.url`; beyond it, the router drops the record of the execution that ended first (or, if none has ended, of the one that started first), and that execution is never pruned; no limit when absent',
   ),
   'limits.store': withDefault(
     Type.Enum(['memory', 'redis'], {

@@ -13,7 +13,7 @@ export interface DescribedEndpoint extends Endpoint {
   readonly policies: readonly PolicyDescription[];
 }
 
-const introduction = `Every request to a back end runs as one execution of a workflow, and the response is the back end's. The router's own errors are problem documents (RFC 9457), except those of the OAuth token endpoint (RFC 6749): the \`type\` of each leads to a page that says what happened and what to do.
+const introduction = `Every request to a back end runs as one execution of a workflow, and the response is the back end's. The router's own errors are problem documents (RFC 9457), whose \`type\` leads to a page that says what happened and what to do. Errors of the OAuth token endpoint follow RFC 6749 instead.
 
 * **503** means that no write was started: send the same request again after \`Retry-After\` seconds.
 * **504** means that the outcome is not known: a read may be repeated; check the outcome before you repeat a write.

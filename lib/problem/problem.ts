@@ -69,8 +69,8 @@ export interface ProblemIds {
 }
 
 /**
- * Returns the `type` of a problem document: the path of a page on this router that explains the problem. The path is
- * relative (RFC 9457 section 3.1.1), because the router does not know the host name that clients use.
+ * Returns the `type` of a problem document: a relative reference (RFC 9457 section 3.1.1) to the page on this
+ * router that explains the problem. It has no host, because the router does not know the host name that clients use.
  */
 export function problemType(code: ProblemCode): string {
   return `/problems/${code}`;

@@ -25,7 +25,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Limits concurrent requests. A request above the limit gets 429 `too-many-requests`. The limit of a client covers all its routes together; `client.<client>.maxInFlight` replaces it for one client. Place it after `bearer`; without `bearer`, each address counts as one client.',
+      'Limits concurrent requests. A request above the limit gets 429 `too-many-requests`. The limit of a client covers all its routes together; `client.<client>.maxInFlight` replaces it for one client. Place this policy after `bearer`; without `bearer`, each address counts as one client.',
     examples: [{ requests: 50, by: 'client' }],
   },
 );

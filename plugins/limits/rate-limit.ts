@@ -28,7 +28,7 @@ const parameters = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Limits the number of requests in a time window, separately for each route and each step of its pipeline. A request above the limit gets 429 `too-many-requests` with `Retry-After`; responses have `RateLimit` and `RateLimit-Policy`. `client.<client>.requestsPerSecond` replaces the rate for one client. Place it after `bearer`; without `bearer`, each address counts as one client.',
+      'Limits the number of requests in a time window, separately for each route and each step of its pipeline. A request above the limit gets 429 `too-many-requests` with `Retry-After`; responses have `RateLimit` and `RateLimit-Policy`. `client.<client>.requestsPerSecond` replaces the rate for one client. Place this policy after `bearer`; without `bearer`, each address counts as one client.',
     examples: [{ requests: 600, perSeconds: 60, by: 'route' }],
   },
 );

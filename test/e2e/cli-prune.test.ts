@@ -130,7 +130,7 @@ const prunes = (kind: EngineKind) => {
     }>();
     expect(mdm).toMatchObject({ workflowName: 'mdmWF', correlationId: applied });
     const shown = await events('--state', 'skipped');
-    expect(shown.stdout).toContain(`PATCH with status 404 in ${refused}: the condition does not hold`);
+    expect(shown.stdout).toContain(`PATCH with status 404 in execution ${refused}: the handler's condition is false`);
     expect(shown.stdout).not.toMatch(/PRUNE01|nobody|persons/);
   });
 

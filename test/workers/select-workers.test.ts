@@ -79,7 +79,7 @@ describe('selectWorkers', () => {
     expect(problems).toHaveLength(2);
     expect(problems.join('\n')).toMatch(/example_intake is not a task type; the known ones are .*movies_intake/);
     expect(problems.join('\n')).toMatch(/to add a back end named example, set backEnd\.example\.url/);
-    expect(problems.join('\n')).toMatch(/mdm_share has tasks in domains only: set workers.domain/);
+    expect(problems.join('\n')).toMatch(/mdm_share runs only in task domains: set workers.domain/);
     await expect(selected({ 'workers.domain': '002', 'workers.taskTypes': 'mdm_notify' })).rejects.toThrow(
       /domain empty/,
     );

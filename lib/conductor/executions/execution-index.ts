@@ -79,7 +79,7 @@ export interface ExecutionIndex {
    * @param onBatch called after each batch; a result of false stops the call
    */
   recordEnds(onBatch: () => Promise<boolean>): Promise<void>;
-  /** Records the end of an execution whose row has a different state. @returns whether the row was changed */
+  /** Records that an execution has ended with `status`. @returns true when this changed the index */
   recordEnd(executionId: string, status: WorkflowStatus): Promise<boolean>;
   /** Removes executions that the engine no longer has. */
   forget(executionIds: readonly string[]): Promise<void>;

@@ -29,7 +29,10 @@ export interface OtlpTracerOptions {
   /** URL to which spans are posted (OTLP/HTTP, JSON). */
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Fraction of root traces that is sampled, 0 to 1. For a trace with a remote parent, the parent's flag decides. */
+  /**
+   * Fraction of the traces that begin in this process and are sampled, 0 to 1. For a span with a remote parent, the
+   * parent's sampled flag decides.
+   */
   sampleRatio: number;
   serviceName: string;
   log: Logger;

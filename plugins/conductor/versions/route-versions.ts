@@ -121,7 +121,7 @@ export class RouteVersions {
     const { own, others } = removal;
     this.#dependencies.log.error(
       { route: routesOf(guarded), workflow, workflowVersion: version },
-      `version ${version} failed too often (${describe(own)} requests; the other versions: ${describe(others)}): the router does not choose it until gateway.config.yml changes the versions, shares or versionGuard of this route, or this router restarts`,
+      `version ${version} failed too often (${describe(own)} requests; the other versions: ${describe(others)}): the router does not choose it until the versions, shares or versionGuard of this route are changed in gateway.config.yml, or this router is restarted`,
     );
   }
 }
