@@ -14,7 +14,7 @@ export function machineTime(): MachineTime {
   return { all, busy: all - each.reduce((sum, { idle }) => sum + idle, 0) };
 }
 
-/** Returns the time since an earlier moment. */
+/** Returns the CPU time of all cores since an earlier reading. */
 export function machineTimeSince(earlier: MachineTime): MachineTime {
   const { all, busy } = machineTime();
   return { all: all - earlier.all, busy: busy - earlier.busy };

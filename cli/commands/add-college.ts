@@ -136,8 +136,7 @@ function targetsOf({ mis, url }: College, { gateway, definitions, loaded }: Soun
         taskTypesOf(definition).flatMap((type) => plain.get(type) ?? []),
       );
       const keys = [...new Set(backEnds.map(keyOfBackEnd))];
-      const to =
-        keys.length === 0 ? url : `the workers below, which call the address in their own setting ${listWords(keys)}`;
+      const to = keys.length === 0 ? url : `the workers below, which have the address in ${listWords(keys)}`;
       return [{ path: path.replace(`:${domainOf}`, mis), to, isAdaptor: keys.length === 0 }];
     }),
   );

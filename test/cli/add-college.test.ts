@@ -46,7 +46,7 @@ describe('add-college', () => {
     await addPlainRoute();
     const { stdout } = await add('003', '--url', url);
     expect(stdout).toContain(
-      `requests  /adaptor/003/* → ${url}\n          /library/003/* → the workers below, which call the address in their own setting backEnd.library.url\nworkers `,
+      `requests  /adaptor/003/* → ${url}\n          /library/003/* → the workers below, which have the address in backEnd.library.url\nworkers `,
     );
     expect((await add('004', '--url', url, '--json')).json()).toMatchObject({ path: '/adaptor/004/*' });
   });
@@ -56,7 +56,7 @@ describe('add-college', () => {
     copy.replace('gateway.config.yml', 'domainOf: mis #', '#');
     const { stdout } = await add('003', '--url', url);
     expect(stdout).toContain(
-      'requests  /library/003/* → the workers below, which call the address in their own setting backEnd.library.url\nworkers ',
+      'requests  /library/003/* → the workers below, which have the address in backEnd.library.url\nworkers ',
     );
     expect(stdout).not.toContain(url);
     expect(stdout).toContain('run workers beside the back end\n');

@@ -57,7 +57,10 @@ export type HistoryEvent = { readonly at: number } & (
     }
   /** At the end of the run: whether the engine still has an execution that a response named. */
   | { readonly actor: 'observer'; readonly event: 'execution'; readonly executionId: string; readonly found: boolean }
-  /** A killed Redis was restarted; it had lost `lost` of the `marks` that it had acknowledged since its last start. */
+  /**
+   * A killed Redis was restarted. Of the `marks` test writes that it had acknowledged between its previous start and the
+   * kill, `lost` were lost (watched-redis.ts).
+   */
   | {
       readonly actor: 'observer';
       readonly event: 'restarted';
@@ -65,7 +68,7 @@ export type HistoryEvent = { readonly at: number } & (
       readonly appendfsync: 'everysec' | 'always';
       readonly marks: number;
       readonly lost: number;
-      /** Time at which the newest surviving mark was acknowledged. */
+      /** Time at which the newest surviving test write was acknowledged. */
       readonly from: number;
       /** When Redis was killed. */
       readonly to: number;

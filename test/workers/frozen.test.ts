@@ -1,4 +1,5 @@
-// Tests of a worker process that is suspended (SIGSTOP) during a poll and resumed too late: it does not send the write.
+// Tests of a worker process that is suspended (SIGSTOP) during a poll and resumed after the response timeout of its
+// task: it does not send a write, but still sends a read.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pollUntil } from '../stack/poll-until.ts';

@@ -143,7 +143,7 @@ function readKind<T>(kind: Kind<T>, reading: Reading): DefinitionFile<T>[] {
   return names.flatMap((name) => readFile(kind, name, reading));
 }
 
-/** Returns false for hidden files, such as those that Kubernetes adds to a mounted ConfigMap, and for pages. */
+/** Returns false for Markdown files and for hidden files, such as those that Kubernetes adds to a mounted ConfigMap. */
 function isDefinitionName(name: string): boolean {
   return !name.startsWith('.') && !name.endsWith('.md');
 }
