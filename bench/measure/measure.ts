@@ -14,7 +14,10 @@ export interface MeasureOptions {
   readonly seconds: number;
   /** Length of the load before each measurement. First, each target gets one warm-up of four times this length. */
   readonly warmUpSeconds: number;
-  /** Returns the number of calls that the engine has served so far, for targets that use the engine. When absent, no calls are counted. */
+  /**
+   * Returns the number of calls that the engine has served so far, for targets that use the engine. When absent, no
+   * calls are counted.
+   */
   readonly countEngineCalls?: () => Promise<number>;
   /** Returns the number of requests that the back end has served so far; called for targets that use the engine. */
   readonly countBackEndCalls?: () => Promise<number>;

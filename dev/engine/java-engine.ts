@@ -20,7 +20,7 @@ import type { InstalledEngine } from './install-engine.ts';
 
 /** Overrides of the product's settings, for benchmarks and tests. */
 export interface EngineTuning {
-  /** Path of one or several property files; later files take precedence. */
+  /** Path of one property file, or paths of several; later files take precedence. */
   readonly properties?: string | readonly string[] | undefined;
   /** Default: an SQLite file in the state directory. */
   readonly database?: DatabaseServer | RedisStore | undefined;
@@ -48,8 +48,8 @@ const bootDeadlineMs = 180_000;
 
 /**
  * On a development machine the engine shares the cores with the router. A slightly lower priority lets the router
- * respond in time. Higher values cost throughput (a tenth to a quarter at 5), because the engine's threads then wait
- * for a thread that holds the database but gets no core.
+ * respond in time. A higher niceness costs throughput (a tenth to a quarter at 5), because the engine's threads then
+ * wait for a thread that holds the database but gets no core.
  */
 const engineNiceness = 1;
 

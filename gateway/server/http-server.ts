@@ -24,7 +24,7 @@ import { createTlsServer, pathsOf, watchCertificate, type TlsOptions } from './t
 
 /**
  * Limits on clients; times in milliseconds. A reload can change them, except for the deadline of TLS handshakes, which
- * is the `headersTimeoutMs` of the start.
+ * keeps the `headersTimeoutMs` with which the server started.
  */
 export interface ServerLimits {
   /** Maximum number of open connections. */

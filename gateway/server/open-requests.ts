@@ -6,7 +6,7 @@ import { contextOf } from '../plugin-api/request-context.ts';
 
 /** The responses that have not closed yet. */
 export class OpenRequests {
-  /** Each with a promise that resolves when it has closed. */
+  /** Each open response, with a promise that resolves when the response has closed. */
   readonly #responses = new Map<ServerResponse, Promise<void>>();
 
   /**

@@ -124,7 +124,7 @@ async function resume(
   const { workflowId } = execution;
   for (let isFirst = true; ; isFirst = false) {
     if (await isRetried(execution, context)) return { action: 'retried', started: [] };
-    // The engine refuses to retry an execution that runs: another router has retried it in the meantime.
+    // The engine refuses to retry a running execution: another router may have retried it in the meantime.
     const after = await api.readWhole(workflowId);
     if (after === null || !hasEnded(after)) return continued;
     if (after.status === 'COMPLETED' && execution.status !== 'COMPLETED') return continued;

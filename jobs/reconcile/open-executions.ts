@@ -15,7 +15,7 @@ export interface OpenExecution {
   readonly source: string;
   /** The index row; null once it may be outdated. */
   readonly summary: ExecutionSummary | null;
-  /** The back end whose probes have to end before this execution can be probed. */
+  /** The back end to be probed for this execution once a permit is free. */
   readonly waitsFor?: ProbedBackEnd | undefined;
 }
 

@@ -63,9 +63,7 @@ export class ProbeLimiter {
     return limit > 1 || this.#unprovenProbes(target.domain) < maxUnprovenProbes;
   }
 
-  /**
-   * Returns true while the execution holds a permit: its probe runs, or the end of the probe is not in the index yet.
-   */
+  /** Returns true while the execution holds a permit: its probe is running, or the probe is not in the index yet. */
   isProbing(target: ProbeTarget, now: number): boolean {
     const { executionId } = target;
     const { probing } = this.#stateOf(target);

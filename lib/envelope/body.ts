@@ -6,7 +6,7 @@ import { isSafeText } from './text.ts';
 /** Bodies with more than this many bytes are compressed before they are stored. */
 const compressAboveBytes = 32_768;
 
-/** How `body` contains the bytes. `text`: as text; `base64`: in base64; `gzip+base64`: compressed, then in base64. */
+/** How `body` represents the bytes. `text`: as text; `base64`: in base64; `gzip+base64`: compressed, then in base64. */
 export type BodyEncoding = 'text' | 'base64' | 'gzip+base64';
 
 /** A body inside an envelope. When both fields are absent, there is no body. */

@@ -14,7 +14,7 @@ const otherFields = ['$ref', 'summary', 'description', 'servers', 'parameters'];
 
 const advice = `write a method (${methods.join(', ')}), ${otherFields.slice(0, -1).join(', ')} or ${otherFields.at(-1)}, or begin your own field with x-`;
 
-/** Mistakes by parsed file, because many routes can share a large file. */
+/** Cache of mistakes by parsed file, because many routes can share a large file. */
 const known = new Attachment<object, readonly string[]>('mistakes');
 
 /**

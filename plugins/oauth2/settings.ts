@@ -71,8 +71,8 @@ function readTypes(config: Config, problems: string[]): ReadonlySet<string> {
 }
 
 /**
- * Reads the claims that name the client. Limits, keys and executions belong to clients, so a user's subject must never
- * count as a client id.
+ * Reads the claims that name the client. Limits, idempotency keys and executions belong to clients, so a user's subject
+ * must never count as a client id.
  */
 function readClientIdClaims(names: readonly string[], problems: string[]): readonly string[] {
   if (names.length === 0) problems.push('oauth.clientIdClaims is empty, so no token could be accepted');

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 export interface Options {
   /** Folders whose files are shown, without a trailing slash. */
   readonly folders: readonly string[];
-  /** Smallest share of covered lines of each file in these folders, in percent. */
+  /** Minimum share of covered lines that each file in these folders must have, in percent. */
   readonly least: number;
   readonly vitestArguments: readonly string[];
   readonly help: boolean;

@@ -257,7 +257,7 @@ describe('HAProxy with haproxy.cfg', requires('haproxy'), () => {
     expect(seen()).toHaveLength(1);
   });
 
-  // The last test, because router a does not come back.
+  // This test is the last of its group, because router a does not come back.
   it('a router that refuses connections → the same request goes once to the other router', async () => {
     await a.refuseConnections();
     b.answer = (request, response) => void text(request).then((body) => response.end(body));

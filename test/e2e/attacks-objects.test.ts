@@ -270,7 +270,7 @@ describe('workers', () => {
       by(api(''), json({ ...result(task, 'IN_PROGRESS'), callbackAfterSeconds: 3600 })),
       by(api('/update-v2'), json(result(task))),
       by(api(`/${task.taskId}/log`), json('a line')),
-      // Its own task with the id of the other execution, and vice versa.
+      // The worker's own task with the id of the other execution, and vice versa.
       by(api(''), json({ ...result(mine), workflowInstanceId: id })),
       by(api(''), json({ ...result(task), workflowInstanceId: own })),
       // Duplicate members: the last one counts, both for the router and for the engine.

@@ -20,8 +20,8 @@ afterEach(() => definitions.dispose());
 
 const count = () => definitionNames(definitions.dir).length;
 /**
- * Number of definitions of the copy that are new to the engine; the others are the product's, registered before this
- * file ran.
+ * Number of copied definitions that are new to the engine; the others have the product's names and were registered
+ * before this file ran.
  */
 const fresh = 9;
 

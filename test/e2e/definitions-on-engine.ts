@@ -77,7 +77,7 @@ export function definitionsOn(engineUrl: string, { dir, suffix }: RandomDefiniti
 
 export type DefinitionsOnEngine = ReturnType<typeof definitionsOn>;
 
-/** Returns a definition of the copy as an object, with the members of `change` added or replaced. */
+/** Returns a definition from the copy as an object, with the members of `change` added or replaced. */
 export function definitionIn({ dir }: RandomDefinitions, file: string, change: object = {}): Record<string, unknown> {
   const path = `${dir}/${file}`;
   if (!existsSync(path)) throw new Error(`there is no ${file}`);

@@ -91,7 +91,8 @@ it('lost events of the new version and of the added college are repaired without
       );
     }),
   );
-  // A busy engine may take so long to publish an event that its task counts as stuck. A round is counted at its end.
+  // A busy engine may take so long to publish an event that its task counts as stuck. A repair may take effect before
+  // it is counted.
   for (const lost of ['event_lost', 'share_lost']) {
     await pollUntil(`${lost} to be counted`, async () => {
       const repaired = await counts();

@@ -80,7 +80,8 @@ async function metricOf(name: string): Promise<Record<string, number>> {
 }
 
 /**
- * Waits until one of the labels has been counted more than `count` times since `before`; a round is counted at its end.
+ * Waits until one of the labels has been counted more than `count` times since `before`; a repair may take effect
+ * before it is counted.
  */
 const untilCounted = (before: Record<string, number>, labels: string | string[], count = 0) =>
   pollUntil(`more than ${count} of ${String(labels)} to be counted`, async () => {

@@ -29,7 +29,8 @@ let demo: Caller;
 
 beforeAll(async () => {
   writeFileSync(gatewayConfigFile, productMap);
-  // Requests and polls may wait long on a busy machine: these tests check only that a reload does not make them fail.
+  // Requests and polls may wait a long time on a busy machine: these tests check only that a reload does not make them
+  // fail.
   const router = {
     ROUTER_GATEWAYCONFIGFILE: gatewayConfigFile,
     ADMISSION_QUEUEMS: '20000',

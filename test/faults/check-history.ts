@@ -132,7 +132,7 @@ function* keysAppliedOnce(events: readonly AnyEvent[]): Findings {
   }
 }
 
-/** I2: MDM is effectively notified once of each PATCH that succeeded, and never of a PATCH that was not applied. */
+/** I2: MDM gets one effective notification of each PATCH that succeeded, and none of a PATCH that was not applied. */
 function* notifiedOnce({ invoke, ends, applied, notified }: Operation): Generator<string> {
   const effective = notified.filter((event) => event.effective).length;
   const succeeded = ends.some((end) => end.event === 'answer' && isSuccess(end.status));

@@ -20,7 +20,7 @@ export function countUnacknowledged(events: readonly AnyEvent[]): { applied: num
 }
 
 /**
- * Counts PATCHes with a 2xx response, PATCHes of which MDM or a college does not know, and writes that were applied twice.
+ * Counts PATCHes with a 2xx response, PATCHes unknown to MDM or a college, and writes that were applied twice.
  */
 export function countPatches(
   events: readonly AnyEvent[],

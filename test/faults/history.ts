@@ -58,8 +58,8 @@ export type HistoryEvent = { readonly at: number } & (
   /** At the end of the run: whether the engine still has an execution that a response named. */
   | { readonly actor: 'observer'; readonly event: 'execution'; readonly executionId: string; readonly found: boolean }
   /**
-   * A killed Redis was restarted. Of the `marks` test writes that it had acknowledged between its previous start and the
-   * kill, `lost` were lost (watched-redis.ts).
+   * A killed Redis was restarted. Of the `marks` test writes that it had acknowledged between its previous start and
+   * the kill, `lost` were lost (watched-redis.ts).
    */
   | {
       readonly actor: 'observer';

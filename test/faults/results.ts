@@ -65,7 +65,7 @@ export interface Findings {
   readonly brokeOff?: string | undefined;
   readonly recoveries: readonly Recovery[];
   readonly undisturbed: Availability;
-  /** PATCHes with a 2xx response, PATCHes of which MDM or a college does not know, and writes that were applied twice. */
+  /** PATCHes with a 2xx response, PATCHes unknown to MDM or a college, and writes that were applied twice. */
   readonly patches: { readonly acknowledged: number; readonly lost: number; readonly doubled: number };
   /** Applied writes without an acknowledgement, and the PATCHes among them of which MDM was not notified. */
   readonly unacknowledged: { readonly applied: number; readonly withoutMdm: number };

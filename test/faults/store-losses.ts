@@ -11,7 +11,7 @@ type Restarted = Extract<HistoryEvent, { event: 'restarted' }>;
 export interface StoreLosses {
   /** Number of restarts after a kill. */
   readonly restarts: number;
-  /** Number of marks that were acknowledged before these kills, and how many of them were lost. */
+  /** Number of test writes (marks) that were acknowledged before these kills, and how many of them were lost. */
   readonly marks: number;
   readonly lost: number;
   /** Longest period before a kill in which writes were lost, in milliseconds. */

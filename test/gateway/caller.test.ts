@@ -105,7 +105,7 @@ async function ask(path: string, { from, headers = {} }: Via) {
 }
 
 const forwardedFor = (address: string) => ({ 'x-forwarded-for': address });
-/** Returns addresses of three networks. */
+/** Returns one address in each of three networks. */
 const clients = (host: number) => [`198.51.100.${host}`, `203.0.113.${host}`, `2001:db8:0:${host}::1`];
 
 describe('a client without a token', () => {

@@ -102,8 +102,8 @@ export async function startBreakableProxy(target: string) {
 export type BreakableProxy = Awaited<ReturnType<typeof startBreakableProxy>>;
 
 /**
- * Node 24 leaves a socket open forever, and spins at exit, when the socket is reset while it is ending. A socket with
- * unwritten data is therefore closed instead.
+ * Node 24 leaves a socket open forever, and spins at exit, when the socket is reset while it is ending. A socket that
+ * is ending or has unwritten data is therefore closed instead.
  */
 function reset(socket: Socket): void {
   if (socket.writableEnded || socket.writableLength > 0) socket.destroy();

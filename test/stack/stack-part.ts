@@ -11,8 +11,8 @@ export interface Part {
 }
 
 /**
- * Processes that stacks of this vitest worker have left running. The next stack reuses them; they are stopped when
- * another stack needs the engine.
+ * Processes that stacks of this vitest worker have left running. The next shared stack reuses them; those that would
+ * take tasks are stopped before a separate stack starts.
  */
 const idle: Part[] = [];
 

@@ -1,4 +1,4 @@
-// Finds the words that this project does not use, each with the standard term that takes its place.
+// Finds retired words, each with the standard term that takes its place.
 
 import { deprecatedKeys } from '#lib/config/deprecated-keys.ts';
 import { deprecatedMetrics } from '../../gateway/operations/deprecated-metrics.ts';

@@ -23,7 +23,8 @@ export interface InFlightTask {
 
 /**
  * Fraction of the response timeout within which a write may start. The rest is for the call itself, so that no write is
- * in flight to the back end when the engine times the task out and the reconciler reads the record.
+ * in flight to the back end when the engine times the task out and the reconciler checks whether the write
+ * was applied.
  */
 const writeStartFraction = 2 / 3;
 

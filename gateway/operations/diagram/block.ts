@@ -1,6 +1,6 @@
 // The data model of a diagram: nodes that stand one after the other, side by side, or in a loop.
 
-/** State of a part. `idle`: not reached. */
+/** State of a part of a diagram. `idle`: not reached, skipped or cancelled. */
 export type Meaning = 'good' | 'open' | 'late' | 'bad' | 'idle';
 
 /** A box with two lines of text. */

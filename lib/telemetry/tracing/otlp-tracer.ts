@@ -30,8 +30,8 @@ export interface OtlpTracerOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
   /**
-   * Fraction of the traces that begin in this process and are sampled, 0 to 1. For a span with a remote parent, the
-   * parent's sampled flag decides.
+   * Sampled fraction of the traces that begin in this process, 0 to 1. For a span with a remote parent, the parent's
+   * sampled flag decides.
    */
   sampleRatio: number;
   serviceName: string;
@@ -125,7 +125,7 @@ class OtlpSpan implements Span {
   }
 }
 
-/** Drops spans that cannot be exported, and logs the start and the end of such an outage. */
+/** Drops spans that cannot be exported, and logs when exports begin to fail and when they succeed again. */
 function announceOutages(exporter: SpanExporter, log: Logger): SpanExporter {
   let isOutage = false;
   return {

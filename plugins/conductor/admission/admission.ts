@@ -143,7 +143,7 @@ export class Admission {
 
   /**
    * Load shedding: rejects and counts a request that `admit` would reject now. Acquires no permit.
-   * @throws Problem like `admit`
+   * @throws Problem as in `admit`
    */
   shed(subject: AdmissionSubject): void {
     this.#rejectWhileOpen(subject);

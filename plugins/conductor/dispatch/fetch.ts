@@ -4,8 +4,8 @@ import type { Task } from '#lib/conductor/types.ts';
 
 /**
  * Tasks that were fetched longer ago than this (milliseconds) go back to the engine instead of to a worker, because
- * this router was suspended in between. The duration of the fetch itself does not count, because a slow engine may need
- * seconds for a fetch.
+ * this router must have been suspended since then. The duration of the fetch itself does not count, because a slow
+ * engine may need seconds for a fetch.
  */
 const maxHoldMs = 5_000;
 /**

@@ -1,4 +1,4 @@
-// A queue of held long polls: workers wait here, and tasks are fetched from the engine only when one can exist.
+// A queue of held long polls: workers wait here, and tasks are fetched from the engine only when a task may exist.
 
 import { Attachment } from '#lib/gc/attachment.ts';
 import type { Engine } from '#lib/conductor/engine.ts';

@@ -11,7 +11,7 @@ import { TaskQueue, type Waiting } from './task-queue.ts';
 export const activeWithinMs = 60_000;
 /**
  * Once there are this many queues, adding a queue deletes idle ones: first those that have not been polled for a minute
- * and, if that is not enough, those whose last poll is the longest ago.
+ * and, if that is not enough, those that were polled least recently.
  */
 const maxQueues = 1_000;
 /** Maximum number of queues whose latest poll is remembered. */

@@ -124,7 +124,7 @@ export async function startExecution(
   return { executionId, forget, cancelDispatch: undefined };
 }
 
-/** Starts an execution, and records the start before and after the call. @throws Problem like {@link startExecution} */
+/** Starts an execution and records the start before and after the call. @throws Problem as in {@link startExecution} */
 async function startRecorded(
   request: StartWorkflowRequest,
   { readOnly, deadlineAt, isKeyed }: Omit<StartOptions, 'respondsAsync'>,

@@ -43,7 +43,7 @@ const object: MemberType = { expected: 'an object', accepts: isJsonObject };
 const logMembers: Members = { log: text, taskId: text, createdTime: integer };
 const logs: MemberType = {
   expected: 'a list of objects with log, taskId and createdTime',
-  // The engine accepts a string as an entry that has only a text.
+  // The engine accepts a string as an entry that has only the member `log`.
   accepts: (value) =>
     Array.isArray(value) && value.every((entry) => typeof entry === 'string' || hasTypes(entry, logMembers)),
 };

@@ -40,7 +40,7 @@ export interface RouteOptions {
 
 /**
  * Returns the request for an execution. The whole body is read first, so that a slow upload holds no permit.
- * @throws Problem for a request that cannot be served: body, version, Idempotency-Key or college code
+ * @throws Problem for a request that cannot be served because of its body, version, Idempotency-Key or college code
  */
 export async function readExecutionRequest(
   request: Request,

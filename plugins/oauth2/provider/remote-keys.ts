@@ -135,7 +135,7 @@ export class RemoteKeys {
       if (status !== 200) throw new ProviderError('bad-status', `${jwksURL}: responded with ${status}`);
       const set = parseKeySet(body, algorithms);
       this.#accept(set, createHash('sha256').update(body).digest('base64'));
-      // The provider has withdrawn every key. It may only be restarting, so the fetch counts as failed and is soon
+      // The provider has withdrawn every key. It may just be restarting, so the fetch counts as failed and is soon
       // repeated.
       if (set.size === 0) throw new ProviderError('no-keys', 'key set: no key can verify an access token');
       if (this.#failure !== undefined) log.info('the keys of the identity provider can be fetched again');

@@ -62,7 +62,7 @@ export class AttemptLimit {
     }
   }
 
-  /** Serialises the steps, so that a step acts on the state that it has read. */
+  /** Runs steps one at a time, so that the state does not change between a step's reads and its writes. */
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#lastStep.then(step);
     this.#lastStep = result.catch(() => undefined);
@@ -102,7 +102,7 @@ export class AttemptLimit {
     }
   }
 
-  /** Returns whether an attempt at `gate` ends before the deadline. */
+  /** Returns whether one of the attempts in `gate` ends before the deadline. */
   #isBefore(deadlineMs: number, gate: Gate): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (inTime: boolean) => {

@@ -9,7 +9,7 @@ import { programsOf } from '../../../dev/stack/programs.ts';
 import { runCli } from '../../cli/run-cli.ts';
 import { type CopyOfProduct, copyOfProduct } from '../../lib/conductor/definitions/copy-of-product.ts';
 
-/** Returns `WORKERS_TASKTYPES` by `WORKERS_DOMAIN` of the workers that `npm start` starts in the gateway in `dir`. */
+/** Returns `WORKERS_TASKTYPES` by `WORKERS_DOMAIN` of the workers that `npm start` starts for the gateway in `dir`. */
 async function taskTypesByDomain(dir: string, env: NodeJS.ProcessEnv = {}) {
   vi.spyOn(process, 'cwd').mockReturnValue(dir);
   const programs = programsOf(await readSettings(env, { isShared: async () => true }));

@@ -38,7 +38,7 @@ const descriptorsExhausted: Case = {
 
 /** How long clients request large responses, in milliseconds. */
 const pressMs = 10_000;
-/** Number of these clients: together, their responses need more memory than the process has. */
+/** Number of clients that request large responses: together, the responses need more memory than the process has. */
 const pressing = 12;
 
 /** Runs clients that each request the largest possible responses, one after the other. */

@@ -172,7 +172,7 @@ it('rows leave an index of many pages while the index is read → every executio
   const { search } = engine.api;
   let pages = 0;
   engine.api.search = async (...query) => {
-    // An operator retries the first executions after the first page, so they run again.
+    // After the first page has been read, an operator retries the first executions, so they run again.
     if (++pages === 3)
       for (let at = 0; at < 40; at++) engine.put(patch({ workflowId: `patch-${at}`, status: 'RUNNING', endTime: 0 }));
     return search.apply(engine.api, query);

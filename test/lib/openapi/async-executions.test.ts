@@ -1,4 +1,4 @@
-// Tests that the document describes the effects of Prefer, Idempotency-Key, limits and /executions on the responses.
+// Tests that the OpenAPI document describes how Prefer, Idempotency-Key, limits and /executions affect responses.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation, Response, Responses } from '#lib/openapi/openapi.ts';

@@ -158,7 +158,7 @@ it('a signal that arrives twice, as from systemd, stops a program gracefully; a 
 describe('an uncaught exception', () => {
   afterEach(() => rmSync(join(dir, 'stopped'), { force: true }));
 
-  /** Turns each SIGUSR2 into an unhandled rejection, and the third into an exception that is not an Error. */
+  /** Turns each SIGUSR2 into an unhandled rejection, but the third into an exception that is not an Error. */
   const first = `let strays = 0;
   process.on('SIGUSR2', () => {
     strays += 1;
@@ -202,7 +202,7 @@ describe('an uncaught exception', () => {
     const { child, output, ended } = await startStopping();
     child.kill('SIGTERM');
     child.kill('SIGUSR2');
-    // Signals are handled in order: the exception shows that the first one has not ended the program.
+    // Signals are handled in order: the exception shows that SIGTERM has not ended the program.
     await pollUntil('the next exception', () => linesOf(output()).length === 2);
     child.kill('SIGINT');
     expect(await ended).toEqual([1, null]);

@@ -1,5 +1,5 @@
 // Tests of the bearer policy as a resource server (RFC 6750): where a token is accepted, the response to each failure,
-// and what the policy leaves behind.
+// and what ends up in the request context, the log and the metrics.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type HttpResponse, type SecuredHost, startSecuredHost } from './secured-host.ts';

@@ -51,7 +51,7 @@ const answer = (body: unknown, status = 200) => {
 const now = () => Math.floor(clock.wallMs() / 1000);
 const asked = () => introspector.received.introspection.length;
 const call = (token = 'opaque-token', method = 'GET') => secured.call('/write', token, method);
-/** Makes the provider return an active token of the client demo for this router; `claims` override the members. */
+/** Makes the provider report an active token of the client demo for this router; `claims` override the members. */
 const active = (claims: Record<string, unknown>) =>
   answer({ active: true, client_id: 'demo', aud: secured.provider.audience, token_type: 'Bearer', ...claims });
 
@@ -236,7 +236,7 @@ describe('many made-up tokens at once', () => {
   const callFrom = (address: string, token: string) =>
     secured.send('/any', ['Authorization', `Bearer ${token}`, addressHeader, address]);
 
-  /** Starts with a token that was active 30 seconds ago, and a provider that does not respond for made-up tokens. */
+  /** Starts with a token that was active 30 seconds ago; introspections of made-up tokens get no response. */
   beforeEach(async () => {
     await startAgain({ OAUTH_TIMEOUTMS: '60000', OAUTH_TOKENURL: `${introspector.url}/token` });
     const { answerIntrospection } = introspector;

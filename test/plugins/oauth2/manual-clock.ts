@@ -13,7 +13,7 @@ export function createManualClock() {
       timers.add(timer);
       return () => timers.delete(timer);
     },
-    /** Moves both clocks and runs the timers that become due, in order. */
+    /** Advances `wallMs` and `ticksMs`, and runs the timers that become due, in order. */
     advance(ms: number) {
       const endMs = passedMs + ms;
       for (;;) {

@@ -7,7 +7,7 @@ const pause = document.getElementById('pause');
 const everyMs = Number(view.dataset.every);
 let isPaused = false;
 
-/** A screen reader announces each change of this text, so unchanged text is not written again. */
+/** A screen reader announces each change of the status text, so unchanged text is not written again. */
 function say(text, kind = '') {
   if (live.textContent !== text) live.textContent = text;
   live.className = kind;

@@ -55,7 +55,7 @@ async function setUp() {
   onTestFinished(() => rmSync(rootDir, { recursive: true }));
   const write = (file: string, text: string) => writeFileSync(join(rootDir, file), text);
   const http = { hostname: '127.0.0.1', port: 0 };
-  /** Writes the configuration with the plugin in this file. */
+  /** Writes a gateway configuration that loads the plugin from `file`. */
   const configure = (file: string, hangsIn: string) => {
     const map = {
       http,
@@ -198,7 +198,7 @@ it('a plugin whose code hung and was corrected: the problem says that the router
   const record = (run: () => void, ms?: number) => (started.push(ms), setTimer(run, ms));
   vi.stubGlobal('setTimeout', record);
   for (const expected of [/within 60 s$/, /within 60 s; if this has been corrected, restart the router: /]) {
-    // The number of active timers would not do: others may end meanwhile.
+    // Counting active timers would not show that the 60-second timer has started: others may end meanwhile.
     started.length = 0;
     const reload = reloader.reload('SIGHUP');
     await vi.waitUntil(() => started.includes(60_000), deadline);
