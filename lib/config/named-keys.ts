@@ -11,6 +11,7 @@ export const namedKeys = {
   [`^adaptor\\.${misCodePattern}\\.domain$`]: taskDomain(
     'task domain whose workers serve this MIS code; default pool when absent',
   ),
+  // Key of one back end, by its name.
   [`^backEnd\\.${backEndNamePattern}\\.url$`]: backEndUrl(
     'back end of this name; its task type is `<name>_intake`; the environment variable for `course-catalog` is BACKEND_COURSE_CATALOG_URL',
   ),

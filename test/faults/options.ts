@@ -26,7 +26,7 @@ export interface Options {
   readonly resume: boolean;
   /** True to keep no results. */
   readonly dry: boolean;
-  /** True to only update docs/explanation/reliability.md. */
+  /** True to run nothing, remove the results of other code and update docs/explanation/reliability.md. */
   readonly report: boolean;
   readonly help: boolean;
 }

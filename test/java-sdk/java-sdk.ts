@@ -59,7 +59,7 @@ export async function startJavaWorker(java: Java, options: JavaWorkerOptions): P
   return child;
 }
 
-/** Returns the folder of the SDK's jars. An existing folder is complete, because it gets its name last. */
+/** Returns the folder of the SDK's jars. It gets its final name only when it is complete. */
 async function ensureLibraries(java: Java): Promise<string> {
   const cache = cacheFolder();
   const libraries = join(cache, `conductor-client-${version}`);

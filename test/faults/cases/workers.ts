@@ -51,8 +51,8 @@ function progress(world: World, from: number) {
 
 /**
  * Waits until workers have the tasks of the writes, according to the engine. The tasks of the reads, which were sent
- * earlier, are dispatched directly, so the engine does not know which of these tasks workers have.
- * @returns the writes whose tasks workers have. Some writes may be missing: on a busy machine, a write may get its
+ * earlier, are dispatched directly, so the engine does not know which of these tasks are with a worker.
+ * @returns the writes whose tasks are with a worker. Some writes may be missing: on a busy machine, a write may get its
  *   response before the engine has created its execution. Another worker carries out this execution later
  */
 async function untilHandedOut(world: World, from: number): Promise<ReadonlySet<string>> {
