@@ -57,7 +57,10 @@ interface StackRun {
   readonly settings: StackSettings;
 }
 
-/** Starts the stack, waits for a signal and stops the stack. @throws Error after the stack has been stopped */
+/**
+ * Starts the stack, waits for a signal and stops the stack.
+ * @throws Error when the stack fails; the stack is stopped first
+ */
 async function runUntilStopped({ stack, startedAt, progress, say, settings }: StackRun): Promise<void> {
   const ending = new AbortController();
   const stopRequested = untilSignal(stack, ending, say);

@@ -1,5 +1,5 @@
 // Fails a test file that starts with a faked clock or timers. The files of a vitest worker share the global object, so
-// an earlier file has left them faked, and the product's timers would never fire.
+// fakes that an earlier file did not restore would keep the product's timers from firing.
 
 import * as timers from 'node:timers';
 import { beforeAll, expect, vi } from 'vitest';
