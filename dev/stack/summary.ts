@@ -16,7 +16,7 @@ type Summarised = Pick<
 const hiddenDatabase = [
   "Its SQLite file is open inside Docker's virtual machine, so no other program may open it:",
   'event records are not pruned, and the command `events` does not work, not even with --database.',
-  'With Java, both work.',
+  'If you install Java, the engine runs without Docker, and both are possible.',
 ];
 
 /**
