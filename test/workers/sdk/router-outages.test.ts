@@ -364,7 +364,8 @@ describe('concurrency', () => {
 
   test('a task whose back end never responds fails after workers.backEndTimeoutMs; the next task starts', async () => {
     const silent = await startRawBackEnd(() => undefined);
-    await start({ 'movies.url': silent.url, 'workers.concurrency': 1, 'workers.backEndTimeoutMs': 100 });
+    // Long enough to connect on a busy machine: otherwise, the back end would count as unreachable.
+    await start({ 'movies.url': silent.url, 'workers.concurrency': 1, 'workers.backEndTimeoutMs': 2_000 });
     const ids = [addMovie(), addMovie()];
     for (const id of ids) expect((await router.result(id)).reasonForIncompletion).toMatch(/^back-end-timeout/);
     await silent.stop();
